@@ -1,0 +1,1 @@
+"""Choose the data masking that keeps features predictive, from summaries alone."""

@@ -1,0 +1,75 @@
+"""Errors a caller can provoke: each names the offending thing and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AegisError(Exception):
+    """Base class of every error raised on purpose by `aegis_opt`."""
+
+
+class InvalidInput(AegisError, ValueError):
+    """An argument has the wrong shape, type or range."""
+
+
+class InvalidOption(InvalidInput):
+    """An option that the chosen function or solver does not have, or a value it cannot take."""
+
+
+class UnknownName(AegisError, LookupError):
+    """A name that is in no registry; the text lists what exists."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        close = difflib.get_close_matches(str(name), known, n=1)
+        text = f"unknown {kind} {str(name)!r}"
+        if close:
+            text += f": did you mean {close[0]!r}?"
+        text += f" Known: {', '.join(known)}." if close else f"; known: {', '.join(known)}."
+        super().__init__(f"{text} {hint}".rstrip())
+
+
+class UnknownSolver(UnknownName):
+    """No backend of that name is registered."""
+
+
+class UnknownMeasure(UnknownName):
+    """No measure of that name is registered."""
+
+
+class UnknownColumn(UnknownName):
+    """The source has no column of that name."""
+
+
+class UnknownMask(UnknownName):
+    """No masking function of that name is registered."""
+
+
+class MaskError(InvalidInput):
+    """A mask does not fit the column it is applied to."""
+
+
+class ConfigurationError(InvalidInput):
+    """A set of masking configurations is malformed, in memory or in a file."""
+
+
+class SourceError(InvalidInput):
+    """A table cannot be read or cannot be counted."""
+
+
+class SummaryError(InvalidInput):
+    """A summary is malformed, in memory or in a file."""
+
+
+class InfeasibleProblem(AegisError, ValueError):
+    """No table satisfies all the known totals; the text names the ones that disagree."""
+
+
+class MissingDependency(AegisError, ImportError):
+    """An optional package is needed; the text says how to install it."""
+
+
+class DatasetUnavailable(AegisError, OSError):
+    """A data set is neither on this machine nor reachable."""

@@ -1,0 +1,1 @@
+"""Reconstruction backends: one file each, one interface (`base.Reconstructor`)."""
