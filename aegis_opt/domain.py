@@ -97,7 +97,7 @@ class Domain:
 
 def _plain(value: Any) -> Any:
     """A NumPy or pandas scalar as the Python scalar it stands for; anything missing as None."""
-    if value is None or value is pd.NA:
+    if value is None or value is pd.NA or value is pd.NaT:
         return None
     if isinstance(value, np.datetime64) or hasattr(value, "to_pydatetime"):
         stamp = np.datetime64(value, "us")
