@@ -1,0 +1,251 @@
+"""What a mask is: a rule that sends every value of a domain to a masked value."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aegis_opt.domain import KINDS, Domain
+from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask
+
+Label = str | int | float | bool | None
+"""A masked value: a JSON scalar; None is the masked value of the missing value."""
+
+_REGISTRY: dict[str, type[Mask]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """A partition of a domain.
+
+    Parameters
+    ----------
+    groups : ndarray of int64
+        Group of each value of the domain, the missing value (if any) last; 0..G-1, all used, numbered in
+        order of first appearance.
+    labels : tuple
+        The masked value of each group; distinct.
+
+    Examples
+    --------
+    >>> Grouping([0, 0, 1], ("low", "high")).n_groups
+    2
+    """
+
+    groups: npt.NDArray[np.int64]
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        groups = np.array(self.groups, dtype=np.int64)
+        groups.setflags(write=False)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "labels", tuple(self.labels))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, G."""
+        return len(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grouping):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.groups, other.groups)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Mask(ABC):
+    """A deterministic masking function; immutable, hashable, equal when its parameters are equal.
+
+    A subclass is a frozen dataclass whose fields are its parameters. It states `function`, the name it has
+    in configuration files (which registers it), and `kinds`, the kinds of domain it fits, and implements
+    `_keys`. The missing value always is a group of its own unless `group` is overridden.
+    """
+
+    function: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]] = KINDS
+    instead: ClassVar[str] = "use Generalize with a mapping or a hierarchy, Suppress or Identity"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "function" in cls.__dict__:
+            _REGISTRY[cls.function] = cls
+
+    def group(self, domain: Domain) -> Grouping:
+        """Partition `domain` by masked value.
+
+        Parameters
+        ----------
+        domain : Domain
+            The values; the missing value, if any, is the last.
+
+        Returns
+        -------
+        Grouping
+            Groups in order of first appearance over the ascending domain.
+
+        Raises
+        ------
+        MaskError
+            If the mask does not fit the kind of the domain, or one of its values.
+        """
+        self._check_kind(domain)
+        keys, label = self._keys(domain)
+        groups, distinct = pd.factorize(keys)
+        labels = [label(key) for key in distinct.tolist()]
+        if domain.missing:
+            groups = np.append(groups, len(labels))
+            labels.append(None)
+        return Grouping(groups, tuple(labels))
+
+    @abstractmethod
+    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+        """Give each present value a key, equal exactly when the masked values are, and say a key's label."""
+
+    def _check_kind(self, domain: Domain) -> None:
+        if domain.kind not in self.kinds:
+            raise MaskError(
+                f"{self!r} does not fit values of kind {domain.kind}: it fits {', '.join(self.kinds)}; "
+                f"{self.instead}"
+            )
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the mask as a mapping that JSON can hold: its function and the parameters that are set."""
+        spec: dict[str, Any] = {"function": self.function}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                spec[field.name] = _json(value)
+        return spec
+
+    @classmethod
+    def from_spec(cls, parameters: Mapping[str, Any], base: Path | None = None) -> Mask:  # noqa: ARG003
+        """Build the mask from the parameters of a spec; files are looked for in the folder `base`."""
+        return cls(**parameters)
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """Return the names of the parameters that a spec may hold."""
+        return tuple(field.name for field in dataclasses.fields(cls))
+
+    @classmethod
+    def required(cls) -> tuple[str, ...]:
+        """Return the names of the parameters that a spec must hold."""
+        return tuple(f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING)
+
+
+@dataclass(frozen=True)
+class Suppress(Mask):
+    """Every value, the missing one included, becomes ``*``.
+
+    Examples
+    --------
+    >>> Suppress().group(Domain.of([1, 2, None])).labels
+    ('*',)
+    """
+
+    function: ClassVar[str] = "suppress"
+
+    def group(self, domain: Domain) -> Grouping:
+        """Partition `domain` into one group."""
+        return Grouping(np.zeros(len(domain), dtype=np.int64), ("*",) if len(domain) else ())
+
+    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+        return np.zeros(len(domain.values), dtype=np.int64), lambda _: "*"
+
+
+@dataclass(frozen=True)
+class Identity(Mask):
+    """Every value stays what it is; dates are labelled in ISO 8601.
+
+    Examples
+    --------
+    >>> Identity().group(Domain.of(["b", "a"])).labels
+    ('a', 'b')
+    """
+
+    function: ClassVar[str] = "identity"
+
+    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+        values = domain.to_list()
+        return np.arange(len(domain.values)), lambda i: _json(values[i])
+
+
+def mask_from_spec(spec: Mapping[str, Any], base: str | Path | None = None) -> Mask:
+    """Build a mask from a mapping as configuration files hold it.
+
+    Parameters
+    ----------
+    spec : mapping
+        ``function`` names the mask, every other key is one of its parameters.
+    base : path, optional
+        Folder that file names in the spec are relative to; by default the current one.
+
+    Returns
+    -------
+    Mask
+        ``mask_from_spec(mask.to_spec()) == mask``.
+
+    Examples
+    --------
+    >>> mask_from_spec({"function": "suppress"})
+    Suppress()
+    """
+    if not isinstance(spec, Mapping):
+        raise ConfigurationError(
+            f'a mask is a mapping such as {{"function": "suppress"}}, not {type(spec).__name__} {spec!r}'
+        )
+    if "function" not in spec:
+        raise ConfigurationError(
+            f"the mask {dict(spec)!r} has no 'function'; add one of {', '.join(sorted(_REGISTRY))}"
+        )
+    function = spec["function"]
+    if not isinstance(function, str) or function not in _REGISTRY:
+        raise UnknownMask("masking function", function, _REGISTRY)
+    cls = _REGISTRY[function]
+    parameters = {key: value for key, value in spec.items() if key != "function"}
+    accepted = f"accepted: {', '.join(cls.parameters()) or 'none'}"
+    if unknown := [str(key) for key in parameters if key not in cls.parameters()]:
+        raise ConfigurationError(f"unknown parameter {', '.join(unknown)} of {function!r}; {accepted}")
+    if missing := [key for key in cls.required() if key not in parameters]:
+        raise ConfigurationError(f"{function!r} needs the parameter {', '.join(missing)}; {accepted}")
+    return cls.from_spec(parameters, None if base is None else Path(base))
+
+
+def group_attribute(mask: Mask, name: str, domain: Domain) -> Grouping:
+    """Group the domain of the attribute `name`, which an error then names.
+
+    Examples
+    --------
+    >>> group_attribute(Suppress(), "age", Domain.of([1, 2])).n_groups
+    1
+    """
+    try:
+        return mask.group(domain)
+    except MaskError as error:
+        raise MaskError(f"attribute {name!r}: {error}") from error
+
+
+def _json(value: Any) -> Any:
+    """Return a parameter or a value as JSON holds it: dates in ISO 8601, durations by their parts."""
+    if isinstance(value, dt.timedelta):
+        parts = {"days": value.days, "seconds": value.seconds, "microseconds": value.microseconds}
+        return {unit: part for unit, part in parts.items() if part}
+    if isinstance(value, dt.date):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return [_json(v) for v in value]
+    return value

@@ -1,0 +1,155 @@
+"""Masking configurations: which mask each attribute gets, under a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from aegis_opt.errors import ConfigurationError, UnknownName
+from aegis_opt.masking.base import Mask
+
+
+class UnknownKey(UnknownName, KeyError):  # noqa: N818
+    """A mapping has no entry of that name; being a `KeyError`, it keeps ``get`` and ``in`` working."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the quoted repr
+
+
+class Configuration(Mapping[str, Mask]):
+    """One mask per attribute; an attribute that is absent is not masked.
+
+    Parameters
+    ----------
+    masks : mapping of str to Mask
+        The masked attributes.
+    name : str
+        What the configuration is called.
+
+    Examples
+    --------
+    >>> from aegis_opt.masking import Suppress
+    >>> Configuration({"age": Suppress()}, name="config01")
+    Configuration('config01', {'age': Suppress()})
+    """
+
+    __slots__ = ("_masks", "_name")
+
+    def __init__(self, masks: Mapping[str, Mask], name: str = "") -> None:
+        if not isinstance(masks, Mapping):
+            raise ConfigurationError(
+                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__}"
+            )
+        for attribute, mask in masks.items():
+            if not isinstance(attribute, str):
+                raise ConfigurationError(
+                    f"configuration {name!r}: attribute {attribute!r} must be a name (a string)"
+                )
+            if not isinstance(mask, Mask):
+                raise ConfigurationError(
+                    f"configuration {name!r}, attribute {attribute!r}: {mask!r} is no mask; "
+                    "write e.g. Suppress() (with brackets), or mask_from_spec(...) for a mapping"
+                )
+        self._masks = MappingProxyType(dict(masks))
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What the configuration is called."""
+        return self._name
+
+    def __getitem__(self, attribute: str) -> Mask:
+        if attribute not in self._masks:
+            raise UnknownKey(
+                "attribute", attribute, self._masks, f"Configuration {self._name!r} masks no others."
+            )
+        return self._masks[attribute]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._masks)
+
+    def __len__(self) -> int:
+        return len(self._masks)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._masks.items()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Configuration):
+            return self._name == other._name and self._masks == other._masks
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Configuration({self._name!r}, {dict(self._masks)!r})"
+
+
+class Configurations(Mapping[str, Configuration]):
+    """Named configurations, in order.
+
+    Parameters
+    ----------
+    configurations : mapping of str to (mapping of str to Mask)
+        The masks of each configuration.
+    label : str, optional
+        The class label, which no configuration may mask.
+
+    Examples
+    --------
+    >>> from aegis_opt.masking import Suppress
+    >>> configurations = Configurations({"none": {}, "all": {"age": Suppress()}}, label="income")
+    >>> list(configurations), configurations["all"]["age"]
+    (['none', 'all'], Suppress())
+    """
+
+    __slots__ = ("_configurations", "_label")
+
+    def __init__(self, configurations: Mapping[str, Mapping[str, Mask]], label: str | None = None) -> None:
+        if not isinstance(configurations, Mapping):
+            raise ConfigurationError(
+                "configurations must map names to {attribute: mask}, "
+                f"not be {type(configurations).__name__}"
+            )
+        if label is not None and not isinstance(label, str):
+            raise ConfigurationError(f"the label must be the name of an attribute, not {label!r}")
+        named = {}
+        for name, masks in configurations.items():
+            if not isinstance(name, str) or not name:
+                raise ConfigurationError(f"a configuration's name must be a non-empty string, not {name!r}")
+            named[name] = Configuration(masks, name)
+            if label is not None and label in named[name]:
+                raise ConfigurationError(
+                    f"configuration {name!r} masks the label {label!r}: remove that entry, "
+                    "or name another label"
+                )
+        self._configurations = MappingProxyType(named)
+        self._label = label
+
+    @property
+    def label(self) -> str | None:
+        """The class label, if it is known."""
+        return self._label
+
+    def __getitem__(self, name: str) -> Configuration:
+        if name not in self._configurations:
+            raise UnknownKey("configuration", name, self._configurations)
+        return self._configurations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._configurations)
+
+    def __len__(self) -> int:
+        return len(self._configurations)
+
+    def __hash__(self) -> int:
+        return hash((self._label, tuple(self._configurations.items())))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Configurations):
+            same_order = list(self) == list(other)
+            return (
+                same_order and self._label == other._label and self._configurations == other._configurations
+            )
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
