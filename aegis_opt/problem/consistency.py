@@ -1,0 +1,128 @@
+"""Do the known totals agree with each other? Checked before any solver starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from aegis_opt.errors import InfeasibleProblem
+from aegis_opt.problem.margin import FloatArray, IntArray, Margin
+from aegis_opt.problem.problem import Problem
+
+WAY_OUT = (
+    "Correct the totals, or let them be adjusted: on_conflict='repair' (nearest consistent totals) or "
+    "on_conflict='relax' (least total violation)."
+)
+
+
+def tolerance(problem: Problem) -> float:
+    """Violation, in records, below which totals count as met: rounding noise of N records."""
+    return max(1e-6, 1e-12 * problem.total)
+
+
+def check(problem: Problem) -> None:
+    """Raise `InfeasibleProblem` where totals contradict each other, naming the ones that do.
+
+    Every margin is compared with the first one and with the histogram over what both of them determine,
+    and every positive total must have a cell that may be positive. These checks are cheap and find what
+    goes wrong in practice; conflicts among three or more views show when a solver finds no table.
+    """
+    conflicts = list(direct_conflicts(problem))
+    if conflicts:
+        raise InfeasibleProblem(f"the known totals disagree: {'; '.join(conflicts[:3])}. {WAY_OUT}")
+
+
+def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[str]:
+    """Describe contradictions between two margins, and positive totals without any cell to put records in."""
+    margins = problem.margins
+    if pairwise:
+        pairs = list(combinations(range(len(margins)), 2))
+    else:
+        last = len(margins) - 1
+        pairs = [(0, j) for j in range(1, len(margins))]
+        if problem.histogram is not None:
+            pairs += [(i, last) for i in range(1, last)]
+    slack = tolerance(problem)
+    for i, j in pairs:
+        yield from _disagreements(problem, margins[i], margins[j], slack)
+    yield from _impossible(problem, slack)
+
+
+def _disagreements(problem: Problem, one: Margin, other: Margin, slack: float) -> Iterator[str]:
+    """Compare two margins over the finest partition that both determine (the join of their partitions)."""
+    rows = join(one.rows, other.rows)
+    columns = join(one.columns, other.columns)
+    left = _fold(one, rows, columns)
+    right = _fold(other, rows, columns)
+    for group, column in np.argwhere(np.abs(left - right) > slack):
+        where = _name_cells(problem, rows == group, columns == column)
+        yield (
+            f"{one.name} has {_number(left[group, column])} records for {where}, "
+            f"{other.name} has {_number(right[group, column])}"
+        )
+
+
+def _impossible(problem: Problem, slack: float) -> Iterator[str]:
+    """Positive totals all of whose cells are held at 0 by structural zeros or by other totals of 0."""
+    forbidden = np.zeros(problem.shape, dtype=bool)
+    if problem.structural_zeros is not None:
+        forbidden |= problem.structural_zeros
+    for margin in problem.margins:
+        forbidden |= (margin.totals <= 0)[margin.rows][:, margin.columns]
+    open_cells = np.where(forbidden, 0.0, 1.0)
+    for margin in problem.margins:
+        closed = (margin.sums(open_cells) == 0) & (margin.totals > slack)
+        for group, column in np.argwhere(closed):
+            where = _name_cells(problem, margin.rows == group, margin.columns == column)
+            why = "zeros of the prior" if problem.structural_zeros is not None else "zeros of other totals"
+            total = _number(margin.totals[group, column])
+            yield f"{margin.name} has {total} records for {where}, where {why} leave no cell to hold them"
+
+
+def join(one: IntArray, other: IntArray) -> IntArray:
+    """Finest partition that is coarser than both: components of values that share a group in either."""
+    n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
+    graph = sparse.coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
+    component = connected_components(graph, directed=False)[1][one]
+    return np.unique(component, return_inverse=True)[1].astype(np.int64)
+
+
+def _fold(margin: Margin, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Totals of `margin` over a coarser partition of rows and columns.
+
+    A row (or column) of the margin's totals without any member keeps its records in the first group, so
+    that they show as a disagreement instead of vanishing.
+    """
+    row_of = np.zeros(margin.totals.shape[0], dtype=np.int64)
+    row_of[margin.rows] = rows
+    column_of = np.zeros(margin.totals.shape[1], dtype=np.int64)
+    column_of[margin.columns] = columns
+    folded = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1))
+    np.add.at(folded, (row_of[:, None], column_of[None, :]), margin.totals)
+    return folded
+
+
+def _name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) -> str:
+    """Words for a block of cells: which values, and which labels unless it is all of them."""
+
+    def listed(chosen: np.ndarray[tuple[int], np.dtype[np.int64]], names: Sequence[object] | None) -> str:
+        shown = [repr(names[i]) if names is not None else str(i) for i in chosen[:4].tolist()]
+        return ", ".join(shown) + (f", ... ({len(chosen)} in all)" if len(chosen) > 4 else "")
+
+    row_ids, column_ids = np.flatnonzero(rows), np.flatnonzero(columns)
+    row_names = None if problem.row_names is None else problem.row_names.tolist()
+    label_names = None if problem.label_names is None else problem.label_names.tolist()
+    parts = []
+    if len(row_ids) < problem.shape[0]:
+        parts.append(f"value {listed(row_ids, row_names)}")
+    if len(column_ids) < problem.shape[1]:
+        parts.append(f"label {listed(column_ids, label_names)}")
+    return " and ".join(parts) or "the whole table"
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"

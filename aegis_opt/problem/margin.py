@@ -1,0 +1,82 @@
+"""Margins: known totals over a block partition of the joint table, the one form every constraint takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Known totals of a table X over groups of rows crossed with groups of columns.
+
+    totals[g, l] = sum of X[a, y] over all a with rows[a] = g and all y with columns[y] = l.
+
+    A 1-D histogram has one group per row and one group of columns; a masked joint table has one
+    group of rows per masked value and, unless the label is masked too, one group per column.
+    """
+
+    name: str
+    rows: IntArray
+    columns: IntArray
+    totals: FloatArray
+
+    @property
+    def n_groups(self) -> int:
+        """Number of known totals."""
+        return self.totals.size
+
+    def cells(self) -> IntArray:
+        """Index of the total that each cell of the table belongs to, in row-major order."""
+        index: IntArray = (self.rows[:, None] * self.totals.shape[1] + self.columns[None, :]).ravel()
+        return index
+
+    def sums(self, table: FloatArray) -> FloatArray:
+        """Totals of `table` over this margin's groups, in the shape of `totals`."""
+        folded = table
+        if not _is_range(self.columns, self.totals.shape[1]):
+            folded = np.zeros((table.shape[0], self.totals.shape[1]))
+            np.add.at(folded.T, self.columns, table.T)
+        if _is_range(self.rows, self.totals.shape[0]):
+            return folded
+        n_groups, width = self.totals.shape
+        flat = (self.rows[:, None] * width + np.arange(width)[None, :]).ravel()
+        sums: FloatArray = np.bincount(flat, weights=folded.ravel(), minlength=self.totals.size)  # type: ignore[assignment]
+        return sums.reshape(n_groups, width)
+
+    def violation(self, table: FloatArray) -> FloatArray:
+        """Difference between the totals of `table` and the known ones."""
+        return self.sums(table) - self.totals
+
+    def describe(self, group: int, column: int) -> str:
+        """Name one total for people."""
+        parts = [f"{self.name}, group {group}" if self.totals.shape[0] > 1 else self.name]
+        if self.totals.shape[1] > 1:
+            parts.append(f"label {column}")
+        return ", ".join(parts)
+
+    def implies(self, other: Margin) -> bool:
+        """Whether this margin's partition refines `other`'s, so that its totals determine the other's."""
+        return _refines(self.rows, other.rows) and _refines(self.columns, other.columns)
+
+    def items(self) -> Iterator[tuple[int, int, float]]:
+        """Iterate over (row group, column group, total)."""
+        for group, column in np.ndindex(*self.totals.shape):
+            yield group, column, float(self.totals[group, column])
+
+
+def _is_range(index: IntArray, size: int) -> bool:
+    return len(index) == size and bool(np.array_equal(index, np.arange(size)))
+
+
+def _refines(fine: IntArray, coarse: IntArray) -> bool:
+    """Whether every group of `fine` lies inside one group of `coarse`."""
+    first = np.full(int(fine.max(initial=-1)) + 1, -1, dtype=np.int64)
+    first[fine] = coarse  # some member's coarse group; all members must agree with it
+    return bool(np.array_equal(first[fine], coarse))

@@ -1,0 +1,120 @@
+"""Backends by name: the built-in ones, and third-party ones found by entry point."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
+from aegis_opt.problem.problem import Problem
+from aegis_opt.reconstruction import Reconstruction
+from aegis_opt.solvers.base import Reconstructor
+
+GROUP = "aegis_opt.solvers"
+
+_BUILT_IN = {
+    "ipf": "aegis_opt.solvers.ipf:IPF",
+}
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def available_solvers() -> tuple[str, ...]:
+    """Names of all backends, built in and installed.
+
+    Examples
+    --------
+    >>> "ipf" in available_solvers()
+    True
+    """
+    return (*_BUILT_IN, *sorted(name for name in _entry_points() if name not in _BUILT_IN))
+
+
+def solver_class(name: str) -> type[Reconstructor]:
+    """Return the class of the backend `name`, importing it on first use."""
+    if name in _BUILT_IN:
+        module, _, attribute = _BUILT_IN[name].partition(":")
+        found = getattr(import_module(module), attribute)
+    elif name in _entry_points():
+        point = _entry_points()[name]
+        try:
+            found = point.load()
+        except (ImportError, AttributeError) as error:
+            raise AegisError(
+                f"solver {name!r} is registered as {point.value!r}, which cannot be loaded: {error}. "
+                "Repair or uninstall the package that provides it."
+            ) from error
+    else:
+        hint = f"A package adds one with an entry point in the group {GROUP!r}."
+        raise UnknownSolver("solver", name, available_solvers(), hint)
+    if not (isinstance(found, type) and issubclass(found, Reconstructor)):
+        raise AegisError(f"solver {name!r} is no subclass of aegis_opt.solvers.base.Reconstructor: {found!r}")
+    return found
+
+
+def get_reconstructor(solver: str | Reconstructor = "ipf", **options: Any) -> Reconstructor:
+    """Configure a backend.
+
+    Parameters
+    ----------
+    solver : str
+        One of `available_solvers()`.
+    **options
+        The backend's own options (`norm`, `engine`, `tolerance`, ...) and the common ones: `rounding`,
+        `seed`, `on_conflict`. An option that the backend does not have is an error.
+
+    Examples
+    --------
+    >>> get_reconstructor("ipf", rounding="controlled", seed=7).seed
+    7
+    """
+    if isinstance(solver, Reconstructor):
+        if options:
+            raise InvalidOption(f"the solver is configured already; set {', '.join(options)} there")
+        return solver
+    kind = solver_class(solver)
+    known = [field.name for field in fields(kind) if field.init]
+    for option in options:
+        if option not in known:
+            raise InvalidOption(f"solver {solver!r} has no option {option!r}; it has: {', '.join(known)}")
+    return kind(**options)
+
+
+def reconstruct(problem: Problem, solver: str | Reconstructor = "ipf", **options: Any) -> Reconstruction:
+    """Reconstruct the joint table of an attribute and the label from what is known about it.
+
+    Parameters
+    ----------
+    problem : Problem
+        Views, histogram, prior.
+    solver : str
+        One of `available_solvers()`.
+    **options
+        As in `get_reconstructor`.
+
+    Returns
+    -------
+    Reconstruction
+        The table with its status, objective, residual and timings.
+
+    Raises
+    ------
+    InfeasibleProblem
+        Where no table meets the totals (unless `on_conflict` says otherwise).
+
+    Examples
+    --------
+    >>> from aegis_opt.problem import Problem
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> reconstruct(problem).table.round(2).tolist()
+    [[2.25, 0.75], [0.75, 0.25], [0.0, 2.0]]
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidOption(f"reconstruct takes a Problem, not {type(problem).__name__}")
+    return get_reconstructor(solver, **options).reconstruct(problem)
