@@ -72,7 +72,7 @@ class Mask(ABC):
 
     A subclass is a frozen dataclass whose fields are its parameters. It states `function`, the name it has
     in configuration files (which registers it), and `kinds`, the kinds of domain it fits, and implements
-    `_keys`. The missing value always is a group of its own unless `group` is overridden.
+    `_keys`. The missing value is a group of its own unless `_missing_label` says otherwise.
     """
 
     function: ClassVar[str]
@@ -107,13 +107,19 @@ class Mask(ABC):
         groups, distinct = pd.factorize(keys)
         labels = [label(key) for key in distinct.tolist()]
         if domain.missing:
-            groups = np.append(groups, len(labels))
-            labels.append(None)
+            own = self._missing_label()
+            if own not in labels:
+                labels.append(own)
+            groups = np.append(groups, labels.index(own))
         return Grouping(groups, tuple(labels))
 
     @abstractmethod
     def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
         """Give each present value a key, equal exactly when the masked values are, and say a key's label."""
+
+    def _missing_label(self) -> Label:
+        """Return the masked value of the missing value."""
+        return None
 
     def _check_kind(self, domain: Domain) -> None:
         if domain.kind not in self.kinds:
