@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from aegis_opt.errors import ConfigurationError, UnknownName
-from aegis_opt.masking.base import Mask
+from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
+from aegis_opt.masking.base import Mask, mask_from_spec
+from aegis_opt.masking.documents import read_document, write_document
+from aegis_opt.masking.generalize import Generalize
+from aegis_opt.masking.hierarchy import Hierarchy
 
 
 class UnknownKey(UnknownName, KeyError):  # noqa: N818
@@ -153,3 +158,124 @@ class Configurations(Mapping[str, Configuration]):
 
     def __repr__(self) -> str:
         return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
+
+
+def load_configurations(path: str | Path) -> Configurations:
+    """Read configurations from a JSON or YAML file.
+
+    The file holds ``{name: {attribute: {"function": ..., parameter: ...}}}``, by itself or wrapped as
+    ``{"label": ..., "configurations": {...}}``. Paths of hierarchies are relative to the file.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .json, .yaml or .yml.
+
+    Returns
+    -------
+    Configurations
+        In the order of the file.
+
+    Raises
+    ------
+    ConfigurationError
+        If the file is malformed; the text names the file, the configuration and the attribute.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "masks.yaml")
+    ...     _ = path.write_text("config01: {age: {function: generalize, ranges: 4}}")
+    ...     load_configurations(path)["config01"]["age"]
+    Generalize(ranges=4)
+    """
+    path = Path(path)
+    document = read_document(path)
+    try:
+        return _parse(document, path.parent)
+    except (ConfigurationError, MaskError, UnknownMask) as error:
+        raise ConfigurationError(f"{str(path)!r}: {error}") from error
+
+
+def save_configurations(configurations: Configurations, path: str | Path) -> None:
+    """Write configurations to a JSON or YAML file, whole or not at all.
+
+    A hierarchy that was read from a file is saved as its path, relative if the file lies in the folder of
+    `path` or below; one that was made in memory, or whose file has changed since, is saved row by row.
+
+    Parameters
+    ----------
+    configurations : Configurations
+        What to save; ``load_configurations(path)`` gives it back.
+    path : path
+        Ends in .json, .yaml or .yml.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aegis_opt.masking import Blur
+    >>> configurations = Configurations({"c": {"age": Blur(5)}}, label="income")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_configurations(configurations, Path(folder, "masks.json"))
+    ...     load_configurations(Path(folder, "masks.json")) == configurations
+    True
+    """
+    folder = Path(path).parent
+    named = {
+        name: {attribute: _saved_spec(mask, folder) for attribute, mask in configuration.items()}
+        for name, configuration in configurations.items()
+    }
+    label = {} if configurations.label is None else {"label": configurations.label}
+    write_document({**label, "configurations": named}, path)
+
+
+def _parse(document: Any, folder: Path) -> Configurations:
+    if not isinstance(document, dict):
+        raise ConfigurationError(f"it must hold {{name: {{attribute: mask}}}}, not {type(document).__name__}")
+    label = None
+    if "configurations" in document:
+        if extra := [str(key) for key in document if key not in ("label", "configurations")]:
+            raise ConfigurationError(
+                f"unknown key {', '.join(extra)} beside 'configurations'; accepted: label, configurations"
+            )
+        label, document = document.get("label"), document["configurations"]
+        if not isinstance(document, dict):
+            raise ConfigurationError(
+                f"'configurations' must map names to {{attribute: mask}}, not be {type(document).__name__}"
+            )
+    if not document:
+        raise ConfigurationError("it holds no configuration: add {name: {attribute: mask}}")
+    named: dict[str, dict[str, Mask]] = {}
+    for name, masks in document.items():
+        if not isinstance(masks, dict):
+            raise ConfigurationError(
+                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__} "
+                "(a label stands beside 'configurations')"
+            )
+        named[name] = {}
+        for attribute, spec in masks.items():
+            try:
+                named[name][attribute] = mask_from_spec(spec, folder)
+            except (ConfigurationError, MaskError, UnknownMask) as error:
+                raise ConfigurationError(
+                    f"configuration {name!r}, attribute {attribute!r}: {error}"
+                ) from error
+    return Configurations(named, label)
+
+
+def _saved_spec(mask: Mask, folder: Path) -> dict[str, Any]:
+    spec = mask.to_spec()
+    if isinstance(mask, Generalize) and isinstance(mask.hierarchy, Hierarchy) and mask.hierarchy.path:
+        file = mask.hierarchy.path.resolve()
+        if _still_holds(file, mask.hierarchy):
+            inside = file.is_relative_to(folder.resolve())
+            spec["hierarchy"] = str(file.relative_to(folder.resolve()) if inside else file)
+    return spec
+
+
+def _still_holds(file: Path, hierarchy: Hierarchy) -> bool:
+    try:
+        return Hierarchy.from_csv(file) == hierarchy
+    except MaskError:
+        return False

@@ -18,7 +18,6 @@ Number = int | float
 Moment = dt.date | dt.datetime
 DAY = 86_400_000_000  # microseconds
 _EPOCH = dt.datetime(1970, 1, 1)
-_LARGEST = 2**62  # twice an integer parameter still fits an int64
 
 
 def scalar(value: Any) -> Any:
@@ -34,10 +33,12 @@ def number(what: str, value: Any, *, positive: bool = False) -> Number:
         raise MaskError(f"{wanted}, not {value!r}")
     if not math.isfinite(value) or (positive and value <= 0):
         raise MaskError(f"{wanted}, not {value!r}")
-    if float(value).is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
-        if abs(value) >= _LARGEST:
-            raise MaskError(f"{what} must be below 2**62, not {value!r}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise MaskError(f"{what} must fit into 64 bits, not {value!r}; write it as a float")
+    if positive and value >= 2**62:  # twice a width must still fit into 64 bits
+        raise MaskError(f"{what} must be below 2**62, not {value!r}")
     return value  # type: ignore[no-any-return]
 
 

@@ -118,6 +118,8 @@ class Bucketize(Mask):
         if isinstance(self.width, dt.timedelta) or isinstance(self.origin, dt.date):
             raise MaskError(f"{self!r} is made for dates but the values are numbers: give numbers")
         width, origin = cast("Number", self.width), cast("Number", self.origin)
+        if isinstance(width, int) and isinstance(origin, int):
+            origin %= width
         keys = whole_steps(domain, width, origin, self)
         w, o = exact(width), exact(origin)
         return keys, lambda k: f"[{number_text(o + k * w)}, {number_text(o + (k + 1) * w)})"
@@ -133,6 +135,7 @@ class Bucketize(Mask):
             origin = round(cast("Number", self.origin) * DAY)
         if not 0 < width < 2**62:
             raise MaskError(f"the width of {self!r} is no duration that dates can be told apart by")
+        origin %= width
         keys = integer_steps(domain_microseconds(domain), width, origin)
         return keys, lambda k: f"[{moment_text(origin + k * width)}, {moment_text(origin + (k + 1) * width)})"
 
@@ -174,10 +177,9 @@ class Blur(Mask):
 
 
 def integer_steps(values: npt.NDArray[np.int64], width: int, origin: int) -> npt.NDArray[np.int64]:
-    """Return floor((values - origin) / width) without the overflow that the difference may have."""
-    shift, first = divmod(origin, width)
+    """Return floor((values - origin) / width) for 0 <= origin < width; the difference might overflow."""
     quotient, rest = np.divmod(values, width)
-    return quotient - (rest < first) - shift
+    return quotient - (rest < origin)
 
 
 def whole_steps(domain: Domain, width: Number, origin: Number, mask: Mask) -> npt.NDArray[np.int64]:
