@@ -1,0 +1,58 @@
+"""What every loader returns, and the check of its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.errors import InvalidInput, UnknownColumn
+from aegis_opt.masking import Configurations
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table with its class label and, where the data set has them, masking configurations to choose from.
+
+    Parameters
+    ----------
+    name : str
+        Short name.
+    frame : DataFrame
+        One row per record; every column but `label` is an attribute.
+    label : str
+        Column of the class label.
+    configurations : Configurations or None
+        Configurations that fit the attributes; None where the user brings or generates them.
+    description : str
+        Where the data come from and what is in them.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [10, 60], "health": ["G", "P"]})
+    >>> Dataset("tiny", frame, "health", None, "Two people.").attributes
+    ('age',)
+    """
+
+    name: str
+    frame: pd.DataFrame
+    label: str
+    configurations: Configurations | None
+    description: str
+
+    def __post_init__(self) -> None:
+        if self.label not in self.frame.columns:
+            raise UnknownColumn("label column", self.label, map(str, self.frame.columns))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns other than the label, in order."""
+        return tuple(str(column) for column in self.frame.columns if column != self.label)
+
+
+def whole_number(name: str, value: object, *, least: int) -> int:
+    """Return `value` as an int if it is a whole number of at least `least`; name it in the error if not."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
