@@ -36,7 +36,7 @@ def clinic(n: int = 2000, seed: int = 0) -> Dataset:
     Parameters
     ----------
     n : int
-        Number of patients, at least 1. Ten million take a few seconds.
+        Number of patients, at least 1. Ten million take some ten seconds.
     seed : int
         Equal seeds and sizes give equal data.
 
