@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +19,9 @@ from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask
 
 Label = str | int | float | bool | None
 """A masked value: a JSON scalar; None is the masked value of the missing value."""
+
+Keyed = tuple[npt.NDArray[Any], Callable[[npt.NDArray[Any]], Sequence[Label]]]
+"""A key per value, and the function that gives the masked values of an array of distinct keys."""
 
 _REGISTRY: dict[str, type[Mask]] = {}
 
@@ -66,11 +69,11 @@ class Grouping:
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mask(ABC):
     """A deterministic masking function; immutable, hashable, equal when its parameters are equal.
 
-    A subclass is a frozen dataclass whose fields are its parameters. It states `function`, the name it has
+    A subclass is a frozen dataclass (``repr=False``) whose fields are its parameters. It states `function`, the name it has
     in configuration files (which registers it), and `kinds`, the kinds of domain it fits, and implements
     `_keys`. The missing value is a group of its own unless `_missing_label` says otherwise.
     """
@@ -103,9 +106,9 @@ class Mask(ABC):
             If the mask does not fit the kind of the domain, or one of its values.
         """
         self._check_kind(domain)
-        keys, label = self._keys(domain)
+        keys, labels_of = self._keys(domain)
         groups, distinct = pd.factorize(keys)
-        labels = [label(key) for key in distinct.tolist()]
+        labels = list(labels_of(distinct))
         if domain.missing:
             own = self._missing_label()
             if own not in labels:
@@ -114,8 +117,8 @@ class Mask(ABC):
         return Grouping(groups, tuple(labels))
 
     @abstractmethod
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
-        """Give each present value a key, equal exactly when the masked values are, and say a key's label."""
+    def _keys(self, domain: Domain) -> Keyed:
+        """Give each present value a key, equal exactly when the masked values are, and name the keys."""
 
     def _missing_label(self) -> Label:
         """Return the masked value of the missing value."""
@@ -128,14 +131,19 @@ class Mask(ABC):
                 f"{self.instead}"
             )
 
+    def _set_parameters(self) -> dict[str, Any]:
+        """Return the parameters that differ from their defaults."""
+        values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {field.name: value for field, value in values.items() if value != field.default}
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self._set_parameters().items())
+        return f"{type(self).__name__}({parameters})"
+
     def to_spec(self) -> dict[str, Any]:
         """Return the mask as a mapping that JSON can hold: its function and the parameters that are set."""
-        spec: dict[str, Any] = {"function": self.function}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                spec[field.name] = _json(value)
-        return spec
+        parameters = {name: _json(value) for name, value in self._set_parameters().items()}
+        return {"function": self.function, **parameters}
 
     @classmethod
     def from_spec(cls, parameters: Mapping[str, Any], base: Path | None = None) -> Mask:  # noqa: ARG003
@@ -153,7 +161,7 @@ class Mask(ABC):
         return tuple(f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suppress(Mask):
     """Every value, the missing one included, becomes ``*``.
 
@@ -169,11 +177,11 @@ class Suppress(Mask):
         """Partition `domain` into one group."""
         return Grouping(np.zeros(len(domain), dtype=np.int64), ("*",) if len(domain) else ())
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
-        return np.zeros(len(domain.values), dtype=np.int64), lambda _: "*"
+    def _keys(self, domain: Domain) -> Keyed:
+        return np.zeros(len(domain.values), dtype=np.int64), lambda keys: ["*"] * len(keys)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identity(Mask):
     """Every value stays what it is; dates are labelled in ISO 8601.
 
@@ -185,9 +193,8 @@ class Identity(Mask):
 
     function: ClassVar[str] = "identity"
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
-        values = domain.to_list()
-        return np.arange(len(domain.values)), lambda i: _json(values[i])
+    def _keys(self, domain: Domain) -> Keyed:
+        return np.arange(len(domain.values)), lambda _: value_labels(domain)
 
 
 def mask_from_spec(spec: Mapping[str, Any], base: str | Path | None = None) -> Mask:
@@ -243,6 +250,19 @@ def group_attribute(mask: Mask, name: str, domain: Domain) -> Grouping:
         return mask.group(domain)
     except MaskError as error:
         raise MaskError(f"attribute {name!r}: {error}") from error
+
+
+def value_labels(domain: Domain) -> list[Label]:
+    """Return the masked values of present values that stay what they are."""
+    if domain.kind in ("date", "datetime"):
+        return list(moment_texts(domain.values))
+    return domain.to_list()[: len(domain.values)]
+
+
+def moment_texts(moments: npt.NDArray[Any]) -> list[str]:
+    """Return dates or datetimes in ISO 8601, without a time of day when it is midnight."""
+    texts: list[str] = np.datetime_as_string(moments).tolist()
+    return [text.removesuffix(".000000").removesuffix("T00:00:00") for text in texts]
 
 
 def _json(value: Any) -> Any:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking.base import Label, Mask
+from aegis_opt.masking.base import Keyed, Mask
 
 UNITS = ("year", "quarter", "month", "week", "day")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Truncate(Mask):
     """Dates keep their year, quarter, month, ISO 8601 week or day only.
 
@@ -44,24 +43,30 @@ class Truncate(Mask):
         if self.unit not in UNITS:
             raise MaskError(f"the unit of Truncate must be one of {', '.join(UNITS)}, not {self.unit!r}")
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         if self.unit == "quarter":
             months = domain.values.astype("datetime64[M]").astype(np.int64)
-            return months // 3, lambda q: f"{_text(q // 4, 'Y')}-Q{q % 4 + 1}"
+            return months // 3, _quarters
         if self.unit == "week":
             days = domain.values.astype("datetime64[D]").astype(np.int64)
-            return (days + 3) // 7, _week  # 1970-01-01 was a Thursday: week 0 started three days before
+            return (days + 3) // 7, _weeks  # 1970-01-01 was a Thursday: week 0 started three days before
         code = {"year": "Y", "month": "M", "day": "D"}[self.unit]
-        return domain.values.astype(f"datetime64[{code}]").astype(np.int64), lambda key: _text(key, code)
+        return domain.values.astype(f"datetime64[{code}]").astype(np.int64), lambda keys: _texts(keys, code)
 
 
-def _text(count: int, unit: str) -> str:
-    return str(np.array(count).astype(f"datetime64[{unit}]"))
+def _texts(counts: npt.NDArray[np.int64], unit: str) -> list[str]:
+    texts: list[str] = np.datetime_as_string(counts.astype(f"datetime64[{unit}]")).tolist()
+    return texts
 
 
-def _week(week: int) -> str:
-    """Return the ISO 8601 name of the week `week` weeks after that of 1970-01-01."""
-    thursday = 7 * week  # an ISO week belongs to the year that its Thursday is in
-    year = np.datetime64(thursday, "D").astype("datetime64[Y]")
-    day_of_year = thursday - int(year.astype("datetime64[D]").astype(np.int64))
-    return f"{year}-W{day_of_year // 7 + 1:02d}"
+def _quarters(quarters: npt.NDArray[np.int64]) -> list[str]:
+    years = _texts(quarters // 4, "Y")
+    return [f"{year}-Q{quarter % 4 + 1}" for year, quarter in zip(years, quarters.tolist(), strict=True)]
+
+
+def _weeks(weeks: npt.NDArray[np.int64]) -> list[str]:
+    """Return the ISO 8601 names of the weeks counted from that of 1970-01-01."""
+    thursdays = 7 * weeks  # an ISO week belongs to the year that its Thursday is in
+    years = thursdays.astype("datetime64[D]").astype("datetime64[Y]")
+    numbers = (thursdays - years.astype("datetime64[D]").astype(np.int64)) // 7 + 1
+    return [f"{year}-W{week:02d}" for year, week in zip(np.datetime_as_string(years), numbers, strict=True)]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking.base import Label, Mask
+from aegis_opt.masking.base import Keyed, Mask
 from aegis_opt.masking.parameters import integer
 
 _POWERS = 10 ** np.arange(20, dtype=np.uint64)  # 10**19 is the last one below 2**64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EraseDigits(Mask):
     """The last digits of a number's integer part become ``0``.
 
@@ -44,7 +43,7 @@ class EraseDigits(Mask):
     def __post_init__(self) -> None:
         object.__setattr__(self, "digits", integer("the digits of EraseDigits", self.digits, 0))
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         size = _integer_parts(domain)
         length = np.maximum(np.searchsorted(_POWERS, size, side="right"), 1)  # 0 has one digit
         digits = self.digits
@@ -53,13 +52,17 @@ class EraseDigits(Mask):
         keys = np.where(length <= digits, ~length.astype(np.uint64), kept)
         shortest = 2**64 - 1 - 20
 
-        def label(key: int) -> str:
-            return "0" * (2**64 - 1 - key) if key >= shortest else str(key) + "0" * digits
+        zeros = "0" * digits
 
-        return keys, label
+        def labels(distinct: npt.NDArray[np.uint64]) -> list[str]:
+            return [
+                "0" * (2**64 - 1 - key) if key >= shortest else f"{key}{zeros}" for key in distinct.tolist()
+            ]
+
+        return keys, labels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prefix(Mask):
     """Only the first characters stay: ``21145`` becomes ``211*``.
 
@@ -86,13 +89,13 @@ class Prefix(Mask):
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", integer("the length of Prefix", self.length, 1))
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         n = self.length
         masked = np.empty(len(domain.values), dtype=object)
         signed = domain.kind == "integer"
         texts = map(str, domain.values.tolist()) if signed else domain.values
         masked[:] = [_cut(text, n + (signed and text[0] == "-")) for text in texts]
-        return masked, lambda text: text
+        return masked, lambda texts: texts.tolist()
 
 
 def _cut(text: str, length: int) -> str:

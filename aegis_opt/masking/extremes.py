@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,20 +11,19 @@ import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking.base import Label, Mask
+from aegis_opt.masking.base import Keyed, Label, Mask, moment_texts, value_labels
 from aegis_opt.masking.parameters import (
     Moment,
     Number,
     domain_microseconds,
     is_temporal,
     microseconds,
-    moment_text,
     number_or_moment,
     number_text,
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TopCode(Mask):
     """Values from `top` on become ``>=top``, values up to `bottom` ``<=bottom``; the others stay.
 
@@ -63,11 +61,8 @@ class TopCode(Mask):
         if _rank(self.bottom) >= _rank(self.top):
             raise MaskError(f"the bottom of TopCode must be below its top: {self.bottom!r}, {self.top!r}")
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
-        text: Callable[[Any], str] = number_text
-        values = domain.values
-        if is_temporal(domain):
-            values, text = domain_microseconds(domain), moment_text
+    def _keys(self, domain: Domain) -> Keyed:
+        values = domain_microseconds(domain) if is_temporal(domain) else domain.values
         for bound in (self.top, self.bottom):
             if bound is not None and isinstance(bound, dt.date) != is_temporal(domain):
                 raise MaskError(
@@ -81,14 +76,22 @@ class TopCode(Mask):
         keys = np.arange(n)
         keys[:first] = -1
         keys[last:] = n
-        plain = domain.values.tolist() if not is_temporal(domain) else [*map(text, values.tolist())]
+        middle = value_labels(domain)[first:last]
 
-        def label(key: int) -> Label:
-            if key == -1:
-                return f"<={text(_rank(self.bottom))}"
-            return f">={text(_rank(self.top))}" if key == n else plain[key]
+        def labels(_: npt.NDArray[Any]) -> list[Label]:
+            low = [f"<={_text(self.bottom)}"] if first else []
+            high = [f">={_text(self.top)}"] if last < n else []
+            return [*low, *middle, *high]
 
-        return keys, label
+        return keys, labels
+
+
+def _text(bound: Any) -> str:
+    return (
+        moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
+        if isinstance(bound, dt.date)
+        else number_text(bound)
+    )
 
 
 def _rank(bound: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking.base import Label, Mask
+from aegis_opt.masking.base import Keyed, Label, Mask, moment_texts
 from aegis_opt.masking.hierarchy import Hierarchy, match_all
 from aegis_opt.masking.mapping import Pairs, normal_mapping
 from aegis_opt.masking.parameters import (
@@ -21,7 +21,6 @@ from aegis_opt.masking.parameters import (
     domain_microseconds,
     integer,
     is_temporal,
-    moment_text,
     some,
 )
 
@@ -144,36 +143,35 @@ class Generalize(Mask):
                 return label
         return None
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         if self.ranges is not None:
             return _ranges(domain, self.ranges)
-        labels, written = self._written()
-        found = match_all(domain.kind, written)
+        labels, cells, places = self._written()
+        found = match_all(domain.kind, cells, places)
         values = domain.values.tolist()
         keys = [found.get(value, -1) for value in values]
         if -1 in keys:
             outside = [value for value, key in zip(values, keys, strict=True) if key == -1]
             way_out = "list them in the mapping" if self.mapping else "add rows for them to the hierarchy"
             raise MaskError(f"{self!r} does not say what becomes of {some(outside)}: {way_out}")
-        return np.array(keys, dtype=np.int64), lambda key: labels[key]
+        return np.array(keys, dtype=np.int64), lambda distinct: [labels[key] for key in distinct]
 
-    def _written(self) -> tuple[list[Label], list[tuple[Any, int]]]:
-        """Return the masked values, and each written value with the place of its masked value."""
+    def _written(self) -> tuple[list[Label], list[Any], list[int]]:
+        """Return the masked values, the values that are written, and the place of the masked value of each."""
         if self.mapping is not None:
             pairs = cast("Pairs", self.mapping)
-            return [label for label, _ in pairs], [
-                (value, i) for i, (_, values) in enumerate(pairs) for value in values if value is not None
-            ]
-        places: dict[Label, int] = {}
+            written = [(v, i) for i, (_, values) in enumerate(pairs) for v in values if v is not None]
+            return [label for label, _ in pairs], [v for v, _ in written], [i for _, i in written]
         rows, level = cast("Hierarchy", self.hierarchy).rows, cast("int", self.level)
-        written = [(row[0], places.setdefault(row[level], len(places))) for row in rows]
-        return list(places), written
+        places: dict[Label, int] = {}
+        own = [places.setdefault(row[level], len(places)) for row in rows]
+        return list(places), [row[0] for row in rows], own
 
 
-def _ranges(domain: Domain, m: int) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+def _ranges(domain: Domain, m: int) -> Keyed:
     values = domain.values
     if not len(values):
-        return np.zeros(0, dtype=np.int64), str
+        return np.zeros(0, dtype=np.int64), lambda _: []
     if is_temporal(domain):
         return _equal_moments(domain, m)
     if domain.kind == "integer":
@@ -183,16 +181,16 @@ def _ranges(domain: Domain, m: int) -> tuple[npt.NDArray[Any], Callable[[Any], L
     return _equal_reals(values, m)
 
 
-def _integer_ranges(values: npt.NDArray[np.int64], m: int) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+def _integer_ranges(values: npt.NDArray[np.int64], m: int) -> Keyed:
     lo, hi = int(values[0]), int(values[-1])
     q, r = divmod(hi - lo, m)
 
-    def label(i: int) -> str:
-        start = lo + i * (q + 1) + min(i, r)
-        return f"[{start}, {start + q + (i < r)}]"
+    def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
+        starts = [(i, lo + i * (q + 1) + min(i, r)) for i in distinct.tolist()]
+        return [f"[{start}, {start + q + (i < r)}]" for i, start in starts]
 
     if m == 1:
-        return np.zeros(len(values), dtype=np.int64), label
+        return np.zeros(len(values), dtype=np.int64), labels
     # Unsigned, because hi - lo may need all 64 bits. Ranges hold q + 2 integers up to r, then q + 1.
     offset = values.astype(np.uint64) - values[:1].astype(np.uint64)
     longer = np.uint64(r * (q + 2))
@@ -202,10 +200,10 @@ def _integer_ranges(values: npt.NDArray[np.int64], m: int) -> tuple[npt.NDArray[
         within // np.uint64(q + 2),
         np.uint64(r) + (offset - within) // np.uint64(q + 1),
     )
-    return keys.astype(np.int64), label
+    return keys.astype(np.int64), labels
 
 
-def _equal_reals(values: npt.NDArray[Any], m: int) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+def _equal_reals(values: npt.NDArray[Any], m: int) -> Keyed:
     lo, hi = float(values[0]), float(values[-1])
     if not math.isfinite(hi - lo):
         raise MaskError(
@@ -217,19 +215,20 @@ def _equal_reals(values: npt.NDArray[Any], m: int) -> tuple[npt.NDArray[Any], Ca
     return _between(values, edges, texts)
 
 
-def _equal_moments(domain: Domain, m: int) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+def _equal_moments(domain: Domain, m: int) -> Keyed:
     stamps = domain_microseconds(domain)
     unit = DAY if domain.kind == "date" else 1
     lo, hi = int(stamps[0]), int(stamps[-1])
     span = (hi - lo) // unit
     edges = [lo + unit * -(-i * span // m) for i in range(m + 1)]  # rounded up to a whole day or microsecond
-    return _between(stamps, np.array(edges), [moment_text(edge) for edge in edges])
+    moments = np.array(edges, dtype=np.int64)
+    return _between(stamps, moments, moment_texts(moments.astype("datetime64[us]")))
 
 
-def _between(
-    values: npt.NDArray[Any], edges: npt.NDArray[Any], texts: list[str]
-) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+def _between(values: npt.NDArray[Any], edges: npt.NDArray[Any], texts: list[str]) -> Keyed:
     """Group by [edge, next edge), the last one closed; a range between equal edges stays empty."""
     last = len(edges) - 2
     keys = np.searchsorted(edges[1:-1], values, side="right")
-    return keys, lambda i: f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}"
+    return keys, lambda distinct: [
+        f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in distinct.tolist()
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,63 +101,69 @@ class Hierarchy:
         return f"Hierarchy({len(self.rows)} values, {self.n_levels} levels)"
 
 
-def match_value(kind: Kind, cell: Any) -> Any:
-    """Return the value of a domain of that kind that a written one stands for, or None if there is none.
+def match_all(kind: Kind, cells: Sequence[Any], masked: Sequence[Any]) -> dict[Any, Any]:
+    """Return {value: masked value} for written values, read as values of a domain of that kind.
 
     Numbers match by value (``"17"``, ``"17.0"`` and 17 are the same), dates by ISO 8601, booleans by
-    true/false or 1/0, strings by text.
+    true/false or 1/0, strings by text. What can be no value of that kind is left out.
     """
-    if kind == "string":
-        return cell if isinstance(cell, str) else str(int(cell) if isinstance(cell, bool) else cell)
-    if kind == "boolean":
-        return _BOOLEANS.get(cell.strip().lower() if isinstance(cell, str) else cell)
-    if kind in ("integer", "real"):
-        return _number(cell) if isinstance(cell, str) else cell
-    return _moment(kind, cell) if isinstance(cell, str) else None
+    read = _READERS[kind]
+    values = [read(cell) for cell in cells]
+    found = dict(zip(values, masked, strict=True))
+    if len(found) < len(values):  # some are None, or one and the same
+        clashes = {v: None for v, m in zip(values, masked, strict=True) if v is not None and found[v] != m}
+        if clashes:
+            raise MaskError(
+                f"{some(clashes)} (as {kind}) stand more than once, under different masked values: keep one"
+            )
+    found.pop(None, None)
+    return found
 
 
-_BOOLEANS: dict[Any, bool] = {"true": True, "false": False, "1": True, "0": False, 1: True, 0: False}
+def _string(cell: Any) -> str:
+    return cell if isinstance(cell, str) else str(int(cell) if isinstance(cell, bool) else cell)
 
 
-def _number(text: str) -> int | float | None:
+def _boolean(cell: Any) -> bool | None:
+    return _BOOLEANS.get(cell.strip().lower() if isinstance(cell, str) else cell)
+
+
+def _number(cell: Any) -> int | float | None:
+    if not isinstance(cell, str):
+        return cell  # type: ignore[no-any-return]
     try:
-        return int(text)
+        return int(cell)
     except ValueError:
         pass
     try:
-        value = float(text)
+        value = float(cell)
     except ValueError:
         return None
     return None if math.isnan(value) else value
 
 
-def _moment(kind: Kind, text: str) -> dt.date | dt.datetime | None:
+def _datetime(cell: Any) -> dt.datetime | None:
     try:
-        moment = dt.datetime.fromisoformat(text.strip())
-    except ValueError:
+        moment = dt.datetime.fromisoformat(cell)
+    except (TypeError, ValueError):
         return None
-    if moment.tzinfo is not None:
-        return None
-    if kind == "datetime":
-        return moment
-    return moment.date() if moment.time() == dt.time(0) else None
+    return moment if moment.tzinfo is None else None
 
 
-def match_all(kind: Kind, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return {value of the domain: masked value} from pairs of a written value and its masked value."""
-    found: dict[Any, Any] = {}
-    clashes = []
-    for cell, masked in pairs:
-        value = match_value(kind, cell)
-        if value is None:
-            continue
-        if found.setdefault(value, masked) != masked:
-            clashes.append(value)
-    if clashes:
-        raise MaskError(
-            f"{some(clashes)} of kind {kind} stand more than once, under different masked values: keep one"
-        )
-    return found
+def _date(cell: Any) -> dt.date | None:
+    moment = _datetime(cell)
+    return moment.date() if moment is not None and moment.time() == dt.time(0) else None
+
+
+_BOOLEANS: dict[Any, bool] = {"true": True, "false": False, "1": True, "0": False, 1: True, 0: False}
+_READERS: dict[Kind, Callable[[Any], Any]] = {
+    "integer": _number,
+    "real": _number,
+    "boolean": _boolean,
+    "date": _date,
+    "datetime": _datetime,
+    "string": _string,
+}
 
 
 def _text(cell: Any) -> str:

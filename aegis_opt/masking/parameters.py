@@ -90,11 +90,6 @@ def domain_microseconds(domain: Domain) -> npt.NDArray[np.int64]:
     return domain.values.astype("datetime64[us]").astype(np.int64)
 
 
-def moment_text(stamp: int) -> str:
-    """Return microseconds since 1970-01-01 in ISO 8601, without a time of day when it is midnight."""
-    return str(np.datetime64(stamp, "us")).removesuffix(".000000").removesuffix("T00:00:00")
-
-
 def exact(value: Number) -> Decimal:
     """Return the decimal number that a person would write for `value`."""
     return Decimal(repr(value))

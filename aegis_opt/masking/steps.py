@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking.base import Label, Mask
+from aegis_opt.masking.base import Keyed, Mask, moment_texts
 from aegis_opt.masking.parameters import (
     DAY,
     Moment,
@@ -22,14 +22,13 @@ from aegis_opt.masking.parameters import (
     exact,
     is_temporal,
     microseconds,
-    moment_text,
     number,
     number_or_moment,
     number_text,
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bucketize(Mask):
     """Values become half-open buckets ``[a, b)``, of one width or between given edges.
 
@@ -89,32 +88,27 @@ class Bucketize(Mask):
             parameters = {**parameters, "width": dt.timedelta(**parts)}
         return super().from_spec(parameters, base)
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         if self.edges is not None:
             return self._between_edges(domain)
         return self._of_dates(domain) if is_temporal(domain) else self._of_numbers(domain)
 
-    def _between_edges(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _between_edges(self, domain: Domain) -> Keyed:
         edges = cast("tuple[Any, ...]", self.edges)
-        text: Callable[[Any], str]
+        if is_temporal(domain) != isinstance(edges[0], dt.date):
+            wanted = "dates" if is_temporal(domain) else "numbers"
+            raise MaskError(f"{self!r} does not fit values of kind {domain.kind}: give {wanted} as edges")
         if is_temporal(domain):
-            if not isinstance(edges[0], dt.date):
-                raise MaskError(f"{self!r} has numbers as edges but the values are dates: give dates")
-            edges, text = tuple(map(microseconds, edges)), moment_text
-            values: npt.NDArray[Any] = domain_microseconds(domain)
+            moments = np.array(edges, dtype="datetime64[us]")
+            keys, texts = np.searchsorted(moments, domain.values, side="right"), moment_texts(moments)
         else:
-            if isinstance(edges[0], dt.date):
-                raise MaskError(f"{self!r} has dates as edges but the values are numbers: give numbers")
-            values, text = domain.values, number_text
+            keys = np.searchsorted(np.array(edges), domain.values, side="right")
+            texts = [number_text(edge) for edge in edges]
+        between = [f"[{a}, {b})" for a, b in zip(texts, texts[1:], strict=False)]
+        names = [f"<{texts[0]}", *between, f">={texts[-1]}"]
+        return keys, lambda distinct: [names[k] for k in distinct]
 
-        def label(k: int) -> str:
-            if k == 0:
-                return f"<{text(edges[0])}"
-            return f">={text(edges[-1])}" if k == len(edges) else f"[{text(edges[k - 1])}, {text(edges[k])})"
-
-        return np.searchsorted(np.array(edges), values, side="right"), label
-
-    def _of_numbers(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _of_numbers(self, domain: Domain) -> Keyed:
         if isinstance(self.width, dt.timedelta) or isinstance(self.origin, dt.date):
             raise MaskError(f"{self!r} is made for dates but the values are numbers: give numbers")
         width, origin = cast("Number", self.width), cast("Number", self.origin)
@@ -122,9 +116,16 @@ class Bucketize(Mask):
             origin %= width
         keys = whole_steps(domain, width, origin, self)
         w, o = exact(width), exact(origin)
-        return keys, lambda k: f"[{number_text(o + k * w)}, {number_text(o + (k + 1) * w)})"
 
-    def _of_dates(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+        def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
+            if isinstance(width, int) and isinstance(origin, int):
+                starts = [origin + k * width for k in distinct.tolist()]
+                return [f"[{start}, {start + width})" for start in starts]
+            return [f"[{number_text(o + k * w)}, {number_text(o + (k + 1) * w)})" for k in distinct.tolist()]
+
+        return keys, labels
+
+    def _of_dates(self, domain: Domain) -> Keyed:
         if isinstance(self.width, dt.timedelta):
             width = self.width // dt.timedelta(microseconds=1)
         else:
@@ -137,10 +138,16 @@ class Bucketize(Mask):
             raise MaskError(f"the width of {self!r} is no duration that dates can be told apart by")
         origin %= width
         keys = integer_steps(domain_microseconds(domain), width, origin)
-        return keys, lambda k: f"[{moment_text(origin + k * width)}, {moment_text(origin + (k + 1) * width)})"
+
+        def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
+            starts = origin + distinct * width
+            first, end = (moment_texts(s.astype("datetime64[us]")) for s in (starts, starts + width))
+            return [f"[{a}, {b})" for a, b in zip(first, end, strict=True)]
+
+        return keys, labels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Blur(Mask):
     """Numbers are rounded to the nearest multiple of a width, halves upwards.
 
@@ -166,14 +173,17 @@ class Blur(Mask):
     def __post_init__(self) -> None:
         object.__setattr__(self, "width", number("the width of Blur", self.width, positive=True))
 
-    def _keys(self, domain: Domain) -> tuple[npt.NDArray[Any], Callable[[Any], Label]]:
+    def _keys(self, domain: Domain) -> Keyed:
         width = self.width
         if domain.kind == "integer" and isinstance(width, int):
             quotient, rest = np.divmod(domain.values, width)
-            return quotient + (2 * rest >= width), lambda k: k * width
+            keys = quotient + (2 * rest >= width)
+            return keys, lambda distinct: [k * width for k in distinct.tolist()]
         keys = whole_steps(domain, width, -width / 2, self)
+        if isinstance(width, int):
+            return keys, lambda distinct: [k * width for k in distinct.tolist()]
         w = exact(width)
-        return keys, lambda k: k * width if isinstance(width, int) else float(k * w)
+        return keys, lambda distinct: [float(k * w) for k in distinct.tolist()]
 
 
 def integer_steps(values: npt.NDArray[np.int64], width: int, origin: int) -> npt.NDArray[np.int64]:
