@@ -73,9 +73,9 @@ class Grouping:
 class Mask(ABC):
     """A deterministic masking function; immutable, hashable, equal when its parameters are equal.
 
-    A subclass is a frozen dataclass (``repr=False``) whose fields are its parameters. It states `function`, the name it has
-    in configuration files (which registers it), and `kinds`, the kinds of domain it fits, and implements
-    `_keys`. The missing value is a group of its own unless `_missing_label` says otherwise.
+    A subclass is a frozen dataclass (``repr=False``) whose fields are its parameters. It states `function`,
+    the name it has in configuration files (which registers it), and `kinds`, the kinds of domain it fits,
+    and implements `_keys`. The missing value is a group of its own unless `_missing_label` says otherwise.
     """
 
     function: ClassVar[str]

@@ -157,7 +157,7 @@ class Generalize(Mask):
         return np.array(keys, dtype=np.int64), lambda distinct: [labels[key] for key in distinct]
 
     def _written(self) -> tuple[list[Label], list[Any], list[int]]:
-        """Return the masked values, the values that are written, and the place of the masked value of each."""
+        """Return the masked values, the written values, and the place of the masked value of each."""
         if self.mapping is not None:
             pairs = cast("Pairs", self.mapping)
             written = [(v, i) for i, (_, values) in enumerate(pairs) for v in values if v is not None]

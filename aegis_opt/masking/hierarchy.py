@@ -128,13 +128,14 @@ def _boolean(cell: Any) -> bool | None:
     return _BOOLEANS.get(cell.strip().lower() if isinstance(cell, str) else cell)
 
 
-def _number(cell: Any) -> int | float | None:
-    if not isinstance(cell, str):
-        return cell  # type: ignore[no-any-return]
+def _integer(cell: Any) -> int | float | None:
     try:
-        return int(cell)
+        return int(cell) if isinstance(cell, str) else cell
     except ValueError:
-        pass
+        return _real(cell)
+
+
+def _real(cell: Any) -> float | None:
     try:
         value = float(cell)
     except ValueError:
@@ -157,8 +158,8 @@ def _date(cell: Any) -> dt.date | None:
 
 _BOOLEANS: dict[Any, bool] = {"true": True, "false": False, "1": True, "0": False, 1: True, 0: False}
 _READERS: dict[Kind, Callable[[Any], Any]] = {
-    "integer": _number,
-    "real": _number,
+    "integer": _integer,
+    "real": _real,
     "boolean": _boolean,
     "date": _date,
     "datetime": _datetime,

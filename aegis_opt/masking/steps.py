@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ class Bucketize(Mask):
         else:
             keys = np.searchsorted(np.array(edges), domain.values, side="right")
             texts = [number_text(edge) for edge in edges]
-        between = [f"[{a}, {b})" for a, b in zip(texts, texts[1:], strict=False)]
+        between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
         names = [f"<{texts[0]}", *between, f">={texts[-1]}"]
         return keys, lambda distinct: [names[k] for k in distinct]
 
