@@ -1,1 +1,6 @@
-"""."""
+"""The advisor: from a summary to a ranking of configurations."""
+
+from aegis_opt.advisor.advice import Advice
+from aegis_opt.advisor.advise import advise
+
+__all__ = ["Advice", "advise"]

@@ -1,0 +1,92 @@
+"""The advisor's answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Which configuration keeps the features most predictive, and how far that can be trusted.
+
+    Attributes
+    ----------
+    best : str or None
+        The winner; None when the estimate cannot tell (`reason` says why and what to use instead).
+    tied : tuple of str
+        All configurations that share the first place, the winner among them.
+    ranking : DataFrame
+        Columns configuration, pud, pud_low, pud_high, rank, best first; `pud_low` and `pud_high` are proved
+        bounds of the true deviation (NaN where the measure allows none). Random estimates add pud_std and
+        wins, the share of replicates in which the configuration came first.
+    certified : bool
+        Whether the order is provably that of the true deviation.
+    warnings : tuple of str
+        Degenerate estimates, disclosed attributes, ties, tables that did not converge.
+    reason : str
+        Why this winner, or why none.
+    measure, scope, solver : str
+        What was asked for.
+    deviations : DataFrame
+        Configuration x attribute: the estimated deviation of each attribute (their mean is `pud`).
+    masked : DataFrame
+        Configuration x attribute: the measure of each masked attribute.
+    attributes : DataFrame
+        One row per attribute: estimate of the unmasked measure, its proved bounds, how the tables were found.
+    replicates : DataFrame or None
+        Replicate x configuration: the deviation in each random replicate.
+    seconds : dict of str to float
+        Time per phase.
+    """
+
+    best: str | None
+    tied: tuple[str, ...]
+    ranking: pd.DataFrame
+    certified: bool
+    warnings: tuple[str, ...]
+    reason: str
+    measure: str
+    scope: str
+    solver: str
+    deviations: pd.DataFrame
+    masked: pd.DataFrame
+    attributes: pd.DataFrame
+    replicates: pd.DataFrame | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def ranking_by_attribute(self) -> pd.DataFrame:
+        """Return the ranking with one more column per attribute: its estimated deviation."""
+        return self.ranking.join(self.deviations, on="configuration", rsuffix=" (attribute)")
+
+    @property
+    def random_choice_pud(self) -> float:
+        """Expected deviation of a configuration drawn at random: what it costs not to ask."""
+        return float(self.ranking["pud"].mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready values; what is not known is None."""
+
+        def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+            return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+        return {
+            "best": self.best,
+            "tied": list(self.tied),
+            "certified": self.certified,
+            "reason": self.reason,
+            "warnings": list(self.warnings),
+            "measure": self.measure,
+            "scope": self.scope,
+            "solver": self.solver,
+            "ranking": records(self.ranking),
+            "deviations": {str(name): row.to_dict() for name, row in self.deviations.iterrows()},
+            "attributes": records(self.attributes),
+            "seconds": dict(self.seconds),
+        }
+
+    def __repr__(self) -> str:
+        kind = "certified" if self.certified else "estimated"
+        return f"<Advice: best {self.best!r} of {len(self.ranking)}, {kind} order by {self.measure}>"

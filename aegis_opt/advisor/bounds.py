@@ -1,0 +1,71 @@
+"""What the masked tables prove about the measure of the unmasked attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis_opt.measures import Measure
+from aegis_opt.problem.margin import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Proved bounds of a measure of an attribute, as numbers (low <= high)."""
+
+    low: float
+    high: float
+
+    def clip(self, value: float) -> float:
+        """Return the admissible value nearest to `value`."""
+        return float(np.clip(value, self.low, self.high))
+
+
+def utility_interval(
+    measure: Measure, groups: Sequence[IntArray], joints: Sequence[FloatArray], masked: FloatArray
+) -> Interval:
+    """Bound rho(A; Y) by masked tables of A alone; needs a measure that is monotone.
+
+    *From the masked side*: every masked table is a merge of F(A, Y), so A is at least as informative as the
+    most informative one (data-processing inequality).
+
+    *From the other side*: split each group into one row per label, diag(J(g, .)). Whatever F(A, Y) is
+    inside the group, it is a random relabelling of those pure rows, so it is at most as informative; a group
+    of one value is known exactly and stays as it is. This takes a measure that no channel improves; for
+    others that side is open (infinite).
+
+    Parameters
+    ----------
+    measure : Measure
+        A monotone one.
+    groups, joints : sequences of arrays
+        The views: group of each value, and the joint table of group and label.
+    masked : ndarray
+        The measure of each joint table.
+
+    Returns
+    -------
+    Interval
+        Low and high ends; of the two, the masked side is the low one when higher is better.
+    """
+    finest = np.full(1, np.inf if measure.higher_is_better else -np.inf)
+    if measure.channel_monotone:
+        finest = measure.many([_purest(g, joint) for g, joint in zip(groups, joints, strict=True)])
+    if measure.higher_is_better:
+        low, high = float(np.max(masked)), float(np.min(finest))
+    else:
+        low, high = float(np.max(finest)), float(np.min(masked))
+    if low > high:  # equal up to rounding noise: the views determine the measure
+        low = high = low if measure.higher_is_better else high
+    return Interval(low, high)
+
+
+def _purest(groups: IntArray, joint: FloatArray) -> FloatArray:
+    """Table of a view in which every group of several values is split into one row per label."""
+    single = np.bincount(groups, minlength=len(joint)) <= 1
+    k = joint.shape[1]
+    mixed = joint[~single]
+    pure = (mixed[:, :, None] * np.eye(k)).reshape(-1, k)
+    return np.concatenate([joint[single], pure])

@@ -1,0 +1,72 @@
+"""How much of the unmasked joint table the pooled views give away."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from aegis_opt.problem.margin import FloatArray
+from aegis_opt.problem.presolve import Reduction, reduce
+from aegis_opt.problem.problem import Problem
+
+LARGEST_CORE = 600  # cells up to which the null space of what peeling leaves open is computed
+
+
+def disclosed_share(problem: Problem, table: FloatArray) -> float:
+    """Share of the records that lie in cells of F(A, Y) which the known totals determine.
+
+    A cell is determined when every feasible table has the same count there. The maximum-entropy table is
+    positive wherever any feasible table is, so only its positive cells can vary. Cells are found by peeling
+    (a total with one open cell determines it) and, where at most 600 cells stay open, by the null space of
+    the totals; beyond that the share is a lower bound.
+
+    Parameters
+    ----------
+    problem : Problem
+        With all views.
+    table : ndarray, shape (n, k)
+        Its maximum-entropy reconstruction.
+
+    Examples
+    --------
+    >>> F = np.array([[3, 0], [0, 1], [0, 2]])
+    >>> both = Problem.from_table(F, [[0, 0, 1], [0, 1, 1]])
+    >>> disclosed_share(both, F.astype(float))
+    1.0
+    """
+    reduction = reduce(problem)
+    totals = np.zeros(reduction.shape)
+    np.add.at(totals, reduction.class_of, table)
+    values = totals.ravel()[reduction.cells]
+    fixed = _determined(reduction, values > 1e-7)
+    # the total of a class of several rows says nothing about one of them, unless the class is empty
+    alone = np.repeat(reduction.multiplicity == 1, reduction.shape[1])[reduction.cells]
+    return float(values[fixed & alone].sum() / max(problem.total, 1e-300))
+
+
+def _determined(reduction: Reduction, open_cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Cells whose value follows from the totals, given which cells can be positive at all."""
+    A = reduction.matrix
+    open_cells = open_cells.copy()
+    columns = A.tocsc()
+    while open_cells.any():
+        lonely = (A @ open_cells.astype(np.float64)) == 1
+        freed = open_cells & (columns.T @ lonely.astype(np.float64) > 0)
+        if not freed.any():
+            break
+        open_cells &= ~freed
+    if 0 < open_cells.sum() <= LARGEST_CORE:
+        for block in np.unique(reduction.blocks[open_cells]):
+            core = np.flatnonzero(open_cells & (reduction.blocks == block))
+            open_cells[core[_fixed_by_rank(columns[:, core])]] = False
+    return ~open_cells
+
+
+def _fixed_by_rank(A: sparse.csc_array) -> npt.NDArray[np.bool_]:
+    """Columns of A that no vector of its null space moves."""
+    gram = (A.T @ A).toarray()
+    values, vectors = np.linalg.eigh(gram)
+    null = vectors[:, values <= 1e-9 * max(float(values[-1]), 1.0)]
+    still: npt.NDArray[np.bool_] = np.abs(null).max(axis=1, initial=0.0) < 1e-7
+    return still
