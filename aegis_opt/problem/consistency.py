@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem.margin import FloatArray, IntArray, Margin
+from aegis_opt.problem.margin import FloatArray, IntArray, Margin, refines
 from aegis_opt.problem.problem import Problem
 
 WAY_OUT = (
@@ -85,6 +85,10 @@ def _impossible(problem: Problem, slack: float) -> Iterator[str]:
 
 def join(one: IntArray, other: IntArray) -> IntArray:
     """Finest partition that is coarser than both: components of values that share a group in either."""
+    if refines(one, other):
+        return other
+    if refines(other, one):
+        return one
     n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
     graph = sparse.coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
     component = connected_components(graph, directed=False)[1][one]

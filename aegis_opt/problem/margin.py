@@ -63,7 +63,7 @@ class Margin:
 
     def implies(self, other: Margin) -> bool:
         """Whether this margin's partition refines `other`'s, so that its totals determine the other's."""
-        return _refines(self.rows, other.rows) and _refines(self.columns, other.columns)
+        return refines(self.rows, other.rows) and refines(self.columns, other.columns)
 
     def items(self) -> Iterator[tuple[int, int, float]]:
         """Iterate over (row group, column group, total)."""
@@ -75,7 +75,7 @@ def _is_range(index: IntArray, size: int) -> bool:
     return len(index) == size and bool(np.array_equal(index, np.arange(size)))
 
 
-def _refines(fine: IntArray, coarse: IntArray) -> bool:
+def refines(fine: IntArray, coarse: IntArray) -> bool:
     """Whether every group of `fine` lies inside one group of `coarse`."""
     first = np.full(int(fine.max(initial=-1)) + 1, -1, dtype=np.int64)
     first[fine] = coarse  # some member's coarse group; all members must agree with it
