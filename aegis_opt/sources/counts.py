@@ -1,0 +1,51 @@
+"""What a scan of a source gives: counts per attribute value and label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class JointCounts:
+    """Joint table of one attribute and the label.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attribute's values: the rows, the missing value (if any) last.
+    table : ndarray of int64, shape (n, k)
+        Records per value and label; columns as in the scan's `label_domain`.
+    """
+
+    domain: Domain
+    table: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Counts of a whole source.
+
+    Parameters
+    ----------
+    label : str
+        Name of the label's column.
+    label_domain : Domain
+        The classes; a missing label is a class of its own, the last.
+    label_counts : ndarray of int64, shape (k,)
+        Records per class.
+    attributes : dict of str to JointCounts
+        One joint table per attribute, in the order asked for.
+    n_records : int
+        Number of records, N.
+    """
+
+    label: str
+    label_domain: Domain
+    label_counts: npt.NDArray[np.int64]
+    attributes: dict[str, JointCounts]
+    n_records: int

@@ -1,0 +1,208 @@
+"""The kinds of source that DuckDB counts in place: what their columns are called, and how to select some."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from aegis_opt.errors import MissingDependency, SourceError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Table(ABC):
+    """A source with named columns.
+
+    `select` is the one thing a kind of source has to do: give a relation whose columns are called
+    c0, c1, ... and are the asked-for ones, by position. Positions and neutral names keep apart what SQL,
+    which ignores case, would mix up.
+    """
+
+    description: str
+
+    @abstractmethod
+    def raw_names(self) -> Iterable[object]:
+        """Return the column names as the source has them, unchecked."""
+
+    @abstractmethod
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the columns at `positions` as a relation with columns c0, c1, ..."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the column names; they must be distinct strings."""
+        names = []
+        for name in self.raw_names():
+            if not isinstance(name, str):
+                raise SourceError(
+                    f"{self.description}: the column name {name!r} is {type(name).__name__}, not text: "
+                    "rename the columns first, in pandas with df.rename(columns=str)"
+                )
+            names.append(name)
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise SourceError(
+                f"{self.description} has several columns called {', '.join(map(repr, twice))}: "
+                "rename or drop them, so that a name means one column"
+            )
+        return tuple(names)
+
+
+def quoted(identifier: str) -> str:
+    """Return `identifier` as SQL takes it literally."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duckdb.DuckDBPyRelation:
+    """Select columns of a relation by position and call them c0, c1, ..."""
+    columns = [f"{quoted(relation.columns[p])} AS c{i}" for i, p in enumerate(positions)]
+    return relation.project(", ".join(columns))
+
+
+@dataclass(frozen=True)
+class RelationTable(Table):
+    """A DuckDB relation, counted on the connection it belongs to."""
+
+    relation: duckdb.DuckDBPyRelation
+    description: str = "the DuckDB relation"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the relation's columns, which SQL must be able to tell apart."""
+        seen: dict[str, str] = {}
+        for name in self.relation.columns:
+            other = seen.setdefault(name.casefold(), name)
+            if other is not name and other != name:
+                raise SourceError(
+                    f"{self.description} has columns {other!r} and {name!r}, which SQL cannot tell apart: "
+                    "give one of them another name with AS"
+                )
+        return list(self.relation.columns)
+
+    def select(
+        self,
+        connection: duckdb.DuckDBPyConnection,  # noqa: ARG002
+        positions: Sequence[int],
+    ) -> duckdb.DuckDBPyRelation:
+        """Project the relation itself: nothing is registered anywhere."""
+        return project(self.relation, positions)
+
+
+@dataclass(frozen=True)
+class ArrowTable(Table):
+    """A PyArrow table."""
+
+    table: Any
+    description: str = "the Arrow table"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the table's column names."""
+        names: list[str] = self.table.column_names
+        return names
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns without a copy."""
+        chosen = self.table.select(list(positions))
+        return connection.from_arrow(chosen.rename_columns([f"c{i}" for i in range(len(positions))]))
+
+
+@dataclass(frozen=True)
+class PolarsTable(Table):
+    """A polars DataFrame."""
+
+    frame: Any
+    description: str = "the polars DataFrame"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the frame's column names."""
+        names: list[str] = self.frame.columns
+        return names
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns as Arrow, which polars holds them in anyway."""
+        chosen = self.frame.select([self.frame.columns[p] for p in positions])
+        for name, dtype in chosen.schema.items():
+            if str(dtype) == "Object":
+                raise SourceError(
+                    f"{self.description}: column {name!r} holds Python objects; cast it to one type"
+                )
+        try:
+            arrow = chosen.to_arrow()
+        except ModuleNotFoundError as error:
+            raise MissingDependency("polars frames are read as Arrow: pip install pyarrow") from error
+        return connection.from_arrow(arrow.rename_columns([f"c{i}" for i in range(len(positions))]))
+
+
+@dataclass(frozen=True)
+class PandasTable(Table):
+    """A pandas DataFrame; its index is not a column."""
+
+    frame: pd.DataFrame
+    description: str = "the pandas DataFrame"
+
+    # What pandas infers for a column of Python objects -> the dtype that holds the same values exactly
+    _OBJECTS: ClassVar[dict[str, str | None]] = {
+        "string": None,
+        "empty": None,
+        "boolean": "boolean",
+        "integer": "Int64",
+        "floating": "float64",
+        "mixed-integer-float": "float64",
+        "decimal": "float64",
+    }
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the frame's column names."""
+        return list(self.frame.columns)
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns without a copy, except where Python objects need a type."""
+        chosen = {f"c{i}": self._typed(p) for i, p in enumerate(positions)}
+        relation = connection.from_df(pd.DataFrame({c: s for c, (s, _) in chosen.items()}, copy=False))
+        return relation.project(
+            ", ".join(f"CAST({c} AS DATE) AS {c}" if dates else c for c, (_, dates) in chosen.items())
+        )
+
+    def _typed(self, position: int) -> tuple[pd.Series[Any], bool]:
+        """Return a column in a type that DuckDB need not guess, and whether it holds dates."""
+        series = self.frame.iloc[:, position].reset_index(drop=True)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            categories = series.cat.categories
+            if pd.api.types.infer_dtype(categories) == "string":
+                return series, False  # an ENUM
+            codes = series.cat.codes.to_numpy()  # -1 for missing
+            array = pd.array(categories.to_numpy()).take(codes, allow_fill=True)
+            series = pd.Series(array)
+        if series.dtype != object:
+            return series, False
+        inferred = pd.api.types.infer_dtype(series, skipna=True)
+        name = self.frame.columns[position]
+        try:
+            if inferred in ("date", "datetime", "datetime64"):
+                stamps = pd.to_datetime(series)
+                if inferred == "date" and not (stamps.dropna() == stamps.dropna().dt.normalize()).all():
+                    raise SourceError(f"{self.description}: column {name!r} mixes dates and times of day")
+                return stamps, inferred == "date"
+            if inferred in self._OBJECTS:
+                dtype = self._OBJECTS[inferred]
+                return (series if dtype is None else series.astype(dtype)), False  # type: ignore[call-overload]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SourceError(
+                f"{self.description}: column {name!r} cannot be read as {inferred} ({error}); "
+                "convert it to one type, e.g. to text with astype(str)"
+            ) from error
+        raise SourceError(
+            f"{self.description}: column {name!r} holds Python objects of kind {inferred!r}; "
+            "convert it to one type, e.g. to text with astype(str)"
+        )

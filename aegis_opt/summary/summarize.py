@@ -1,0 +1,132 @@
+"""From a source to its summary: one scan, then every masked table by merging rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
+from aegis_opt.masking import Configurations, Identity, Mask, group_attribute, load_configurations
+from aegis_opt.sources import JointCounts, columns, scan
+from aegis_opt.summary.model import AttributeSummary, MaskedTable, Summary, merge_rows
+
+
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    histograms: bool = True,
+) -> Summary:
+    """Scan a source once and keep only what may be shared.
+
+    The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
+    the values a that the mask sends to g, so one scan gives the tables of every configuration.
+
+    Parameters
+    ----------
+    source : path, DataFrame, Arrow table or DuckDB relation
+        See `aegis_opt.sources.scan`.
+    label : str, optional
+        Column of the class label; by default the one that the configurations name.
+    configurations : Configurations, mapping or path
+        The masking configurations. A column that none of them masks is not read and not in the summary. A
+        column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
+    histograms : bool
+        Whether to share how often each value of an attribute occurs.
+
+    Returns
+    -------
+    Summary
+        Equal masks of an attribute are stored once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from aegis_opt.masking import Suppress
+    >>> people = pd.DataFrame({"age": [10, 17, 10], "health": ["good", "poor", "good"]})
+    >>> summary = summarize(people, "health", {"closed": {"age": Suppress()}}, histograms=False)
+    >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
+    ([[2, 1]], None)
+    """
+    configurations = _configurations(configurations)
+    label = label if label is not None else configurations.label
+    if label is None:
+        raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
+    known = columns(source)
+    if label not in known:
+        raise UnknownColumn("column", label, known, "It was given as the label.")
+    for name, configuration in configurations.items():
+        for attribute in configuration:
+            if attribute == label:
+                raise ConfigurationError(
+                    f"configuration {name!r} masks the label {label!r}: remove that entry, "
+                    "or pass another label"
+                )
+            if attribute not in known:
+                raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
+    masked = {attribute for configuration in configurations.values() for attribute in configuration}
+    counts = scan(source, label, [name for name in known if name in masked])
+    attributes: dict[str, AttributeSummary] = {}
+    chosen: dict[str, dict[str, int]] = {name: {} for name in configurations}
+    for attribute, joint in counts.attributes.items():
+        if not len(joint.domain.values):
+            users = ", ".join(name for name, c in configurations.items() if attribute in c)
+            raise SourceError(
+                f"column {attribute!r} has only missing values, so there is nothing to mask: remove it from "
+                f"the configurations ({users})"
+            )
+        indices: dict[Mask, int] = {}
+        tables: list[MaskedTable] = []
+        for name, configuration in configurations.items():
+            mask = configuration[attribute] if attribute in configuration else Identity()
+            if mask not in indices:
+                indices[mask] = len(tables)
+                tables.append(_masked_table(mask, attribute, joint, name))
+            chosen[name][attribute] = indices[mask]
+        attributes[attribute] = _attribute_summary(joint, tables, histograms)
+    return Summary(
+        label=label,
+        label_kind=counts.label_domain.kind,
+        label_values=tuple(counts.label_domain.to_list()),
+        label_counts=counts.label_counts,
+        attributes=attributes,
+        configurations=chosen,
+    )
+
+
+def _configurations(given: object) -> Configurations:
+    if isinstance(given, str | os.PathLike):
+        given = load_configurations(Path(given))
+    if not isinstance(given, Configurations):
+        if not isinstance(given, Mapping):
+            raise ConfigurationError(
+                "no configurations: pass Configurations, a mapping {name: {attribute: mask}}, or the path "
+                f"of a configuration file, not {type(given).__name__}"
+            )
+        given = Configurations(given)
+    if not given:
+        raise ConfigurationError("no configurations: name at least one, e.g. {'all': {'age': Suppress()}}")
+    return given
+
+
+def _masked_table(mask: Mask, attribute: str, joint: JointCounts, configuration: str) -> MaskedTable:
+    try:
+        grouping = group_attribute(mask, attribute, joint.domain)
+    except MaskError as error:
+        raise MaskError(f"configuration {configuration!r}, {error}") from error
+    return MaskedTable(
+        mask.to_spec(), grouping.groups, grouping.labels, merge_rows(joint.table, grouping.groups)
+    )
+
+
+def _attribute_summary(joint: JointCounts, tables: list[MaskedTable], histograms: bool) -> AttributeSummary:
+    domain: Domain = joint.domain
+    return AttributeSummary(
+        kind=domain.kind,
+        n_values=len(domain),
+        values=tuple(domain.to_list()) if histograms else None,
+        histogram=joint.table.sum(axis=1) if histograms else None,
+        tables=tuple(tables),
+    )
