@@ -1,1 +1,34 @@
-"""."""
+"""Measures of how well an attribute predicts the label, computed from a table of their joint counts."""
+
+from aegis_opt.measures.base import Measure
+from aegis_opt.measures.chi_square import (
+    chi_square,
+    chi_square_corrected,
+    cramers_v,
+    cramers_v_corrected,
+)
+from aegis_opt.measures.distance import tvd
+from aegis_opt.measures.functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
+from aegis_opt.measures.goodman_kruskal import goodman_kruskal_tau
+from aegis_opt.measures.information import mutual_information, mutual_information_corrected, theils_u
+from aegis_opt.measures.registry import available_measures, get_measure, register_measure
+
+__all__ = [
+    "Measure",
+    "available_measures",
+    "chi_square",
+    "chi_square_corrected",
+    "cramers_v",
+    "cramers_v_corrected",
+    "g1_error",
+    "g2_error",
+    "g3_error",
+    "g3_loo_error",
+    "get_measure",
+    "goodman_kruskal_tau",
+    "mutual_information",
+    "mutual_information_corrected",
+    "register_measure",
+    "theils_u",
+    "tvd",
+]
