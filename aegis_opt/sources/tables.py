@@ -74,15 +74,23 @@ class RelationTable(Table):
 
     def raw_names(self) -> Iterable[object]:
         """Return the relation's columns, which SQL must be able to tell apart."""
+        import duckdb
+
+        try:
+            names = list(self.relation.columns)
+        except duckdb.Error as error:
+            raise SourceError(
+                f"{self.description} cannot be read: {error}; is its connection open?"
+            ) from error
         seen: dict[str, str] = {}
-        for name in self.relation.columns:
+        for name in names:
             other = seen.setdefault(name.casefold(), name)
-            if other is not name and other != name:
+            if other != name:
                 raise SourceError(
                     f"{self.description} has columns {other!r} and {name!r}, which SQL cannot tell apart: "
                     "give one of them another name with AS"
                 )
-        return list(self.relation.columns)
+        return names
 
     def select(
         self,

@@ -130,3 +130,10 @@ def test_empty_frame_and_names_that_are_no_text():
 def test_unsupported_sources_say_what_works(source):
     with pytest.raises(SourceError, match=r"cannot read records from .*pandas or polars DataFrame"):
         columns(source)
+
+
+def test_a_relation_whose_connection_is_closed():
+    with duckdb.connect() as connection:
+        relation = connection.sql("SELECT 1 AS x, 2 AS y")
+    with pytest.raises(SourceError, match="is its connection open"):
+        scan(relation, "y")
