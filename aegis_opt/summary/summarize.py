@@ -50,15 +50,16 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
-    configurations = _configurations(configurations)
-    label = label if label is not None else configurations.label
+    given = _configurations(configurations)
+    label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
+    masks = {name: dict(configuration) for name, configuration in given.items()}
     known = columns(source)
     if label not in known:
         raise UnknownColumn("column", label, known, "It was given as the label.")
-    for name, configuration in configurations.items():
-        for attribute in configuration:
+    for name, chosen_masks in masks.items():
+        for attribute in chosen_masks:
             if attribute == label:
                 raise ConfigurationError(
                     f"configuration {name!r} masks the label {label!r}: remove that entry, "
@@ -66,21 +67,21 @@ def summarize(
                 )
             if attribute not in known:
                 raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
-    masked = {attribute for configuration in configurations.values() for attribute in configuration}
+    masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
     counts = scan(source, label, [name for name in known if name in masked])
     attributes: dict[str, AttributeSummary] = {}
-    chosen: dict[str, dict[str, int]] = {name: {} for name in configurations}
+    chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
         if not len(joint.domain.values):
-            users = ", ".join(name for name, c in configurations.items() if attribute in c)
+            users = ", ".join(name for name, chosen_masks in masks.items() if attribute in chosen_masks)
             raise SourceError(
                 f"column {attribute!r} has only missing values, so there is nothing to mask: remove it from "
                 f"the configurations ({users})"
             )
         indices: dict[Mask, int] = {}
         tables: list[MaskedTable] = []
-        for name, configuration in configurations.items():
-            mask = configuration[attribute] if attribute in configuration else Identity()
+        for name, chosen_masks in masks.items():
+            mask = chosen_masks.get(attribute, Identity())
             if mask not in indices:
                 indices[mask] = len(tables)
                 tables.append(_masked_table(mask, attribute, joint, name))
