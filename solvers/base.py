@@ -10,8 +10,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from aegis_opt.errors import InvalidOption
-from aegis_opt.problem.consistency import check, tolerance
+from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.problem.conflict import Reconciled, check, reconcile
+from aegis_opt.problem.consistency import tolerance
 from aegis_opt.problem.distance import distance
 from aegis_opt.problem.margin import FloatArray
 from aegis_opt.problem.problem import Problem
@@ -72,7 +73,7 @@ class Reconstructor(ABC):
     seed : int
         Where randomness is used, the same seed gives the same table.
     on_conflict : {"raise", "repair", "relax"}
-        What to do when the totals contradict each other.
+        What to do when the totals contradict each other; see `aegis_opt.problem.conflict.reconcile`.
     """
 
     name: ClassVar[str]
@@ -115,13 +116,33 @@ class Reconstructor(ABC):
 
     def reconstruct_many(self, problems: Sequence[Problem]) -> list[Reconstruction]:
         """Reconstruct several tables at once, with the same options for each."""
-        for problem in problems:
-            self._refuse(problem)
-            check(problem)
+        agreed = [self._agree(problem) for problem in problems]
         start = time.perf_counter()
-        solutions = self.solve_many(problems)
+        try:
+            solutions = self.solve_many([one.problem for one in agreed])
+        except InfeasibleProblem:  # a conflict among three or more margins, which only solving shows
+            if self.on_conflict == "raise":
+                raise
+            agreed = [self._agree(problem, forced=True) for problem in problems]
+            solutions = self.solve_many([one.problem for one in agreed])
         share = (time.perf_counter() - start) / max(len(problems), 1)
-        return [self._certify(p, s, share) for p, s in zip(problems, solutions, strict=True)]
+        return [
+            self._certify(problem, one, solution, share)
+            for problem, one, solution in zip(problems, agreed, solutions, strict=True)
+        ]
+
+    def _agree(self, problem: Problem, *, forced: bool = False) -> Reconciled:
+        """The problem itself where its totals agree; else what `on_conflict` asks for."""
+        self._refuse(problem)
+        try:
+            check(problem)
+        except InfeasibleProblem:
+            if self.on_conflict == "raise":
+                raise
+            forced = True
+        if forced and self.on_conflict != "raise":
+            return reconcile(problem, self.on_conflict)
+        return Reconciled(problem, ())
 
     def _refuse(self, problem: Problem) -> None:
         """Reject what this backend cannot take, instead of ignoring it."""
@@ -137,20 +158,22 @@ class Reconstructor(ABC):
         if not able.masked_label and any(view.joint.shape[1] != k for view in problem.views):
             raise InvalidOption(f"solver {self.name!r} takes no masked label; use 'ipf'")
 
-    def _certify(self, problem: Problem, solution: Solution, solve_seconds: float) -> Reconstruction:
+    def _certify(
+        self, problem: Problem, agreed: Reconciled, solution: Solution, solve_seconds: float
+    ) -> Reconstruction:
         """Round where asked, then judge the table by the problem's own data."""
         table = solution.table
         seconds = {"solve": solve_seconds} | solution.seconds
         rounded = self.rounding is not None and not self.capabilities.integer
         if self.rounding is not None and rounded:
             start = time.perf_counter()
-            table = round_table(problem, table, self.rounding, seed=self.seed)
+            table = round_table(agreed.problem, table, self.rounding, seed=self.seed)
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()
         residual = problem.residual(table)
-        objective = distance(table, problem.prior, self.distance_norm)
+        objective = distance(table, agreed.problem.prior, self.distance_norm)
         seconds["check"] = time.perf_counter() - start
-        status = self._judge(problem, solution, residual, rounded)
+        status = self._judge(agreed, table, solution, rounded)
         return Reconstruction(
             table=problem.labelled(table),
             status=status,
@@ -162,14 +185,17 @@ class Reconstructor(ABC):
             seconds=seconds,
             optimal=status is Status.OPTIMAL,
             gap=None if rounded else solution.gap,
+            changes=agreed.changes,
         )
 
-    def _judge(self, problem: Problem, solution: Solution, residual: float, rounded: bool) -> Status:
+    def _judge(self, agreed: Reconciled, table: FloatArray, solution: Solution, rounded: bool) -> Status:
         keeps = self.capabilities.keeps_totals
         if self.rounding is not None and rounded:
             keeps = keeps and ROUNDINGS[self.rounding].keeps_totals
-        if residual > tolerance(problem):
+        if agreed.problem.residual(table) > tolerance(agreed.problem):
             return Status.NOT_CONVERGED if keeps else Status.VIOLATED
+        if agreed.changes:
+            return Status.REPAIRED
         if solution.timed_out:
             return Status.TIME_LIMIT
         return Status.OPTIMAL if solution.proved and not rounded else Status.FEASIBLE

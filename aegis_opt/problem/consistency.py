@@ -1,4 +1,4 @@
-"""Do the known totals agree with each other? Checked before any solver starts."""
+"""Contradictions that two known totals show by themselves, without a solver."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem.margin import FloatArray, IntArray, Margin, refines
+from aegis_opt.problem.margin import IntArray, Margin, refines
 from aegis_opt.problem.problem import Problem
-
-WAY_OUT = (
-    "Correct the totals, or let them be adjusted: on_conflict='repair' (nearest consistent totals) or "
-    "on_conflict='relax' (least total violation)."
-)
 
 
 def tolerance(problem: Problem) -> float:
@@ -24,20 +18,12 @@ def tolerance(problem: Problem) -> float:
     return max(1e-6, 1e-12 * problem.total)
 
 
-def check(problem: Problem) -> None:
-    """Raise `InfeasibleProblem` where totals contradict each other, naming the ones that do.
-
-    Every margin is compared with the first one and with the histogram over what both of them determine,
-    and every positive total must have a cell that may be positive. These checks are cheap and find what
-    goes wrong in practice; conflicts among three or more views show when a solver finds no table.
-    """
-    conflicts = list(direct_conflicts(problem))
-    if conflicts:
-        raise InfeasibleProblem(f"the known totals disagree: {'; '.join(conflicts[:3])}. {WAY_OUT}")
-
-
 def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[str]:
-    """Describe contradictions between two margins, and positive totals without any cell to put records in."""
+    """Describe contradictions between two margins, and positive totals without any cell to put records in.
+
+    Without `pairwise`, every margin is compared with the first one and with the histogram only: enough to see
+    cheaply that something is wrong.
+    """
     margins = problem.margins
     if pairwise:
         pairs = list(combinations(range(len(margins)), 2))
@@ -56,10 +42,11 @@ def _disagreements(problem: Problem, one: Margin, other: Margin, slack: float) -
     """Compare two margins over the finest partition that both determine (the join of their partitions)."""
     rows = join(one.rows, other.rows)
     columns = join(one.columns, other.columns)
-    left = _fold(one, rows, columns)
-    right = _fold(other, rows, columns)
+    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    left = one.folded(rows, columns, shape)
+    right = other.folded(rows, columns, shape)
     for group, column in np.argwhere(np.abs(left - right) > slack):
-        where = _name_cells(problem, rows == group, columns == column)
+        where = name_cells(problem, rows == group, columns == column)
         yield (
             f"{one.name} has {_number(left[group, column])} records for {where}, "
             f"{other.name} has {_number(right[group, column])}"
@@ -77,7 +64,7 @@ def _impossible(problem: Problem, slack: float) -> Iterator[str]:
     for margin in problem.margins:
         closed = (margin.sums(open_cells) == 0) & (margin.totals > slack)
         for group, column in np.argwhere(closed):
-            where = _name_cells(problem, margin.rows == group, margin.columns == column)
+            where = name_cells(problem, margin.rows == group, margin.columns == column)
             why = "zeros of the prior" if problem.structural_zeros is not None else "zeros of other totals"
             total = _number(margin.totals[group, column])
             yield f"{margin.name} has {total} records for {where}, where {why} leave no cell to hold them"
@@ -95,22 +82,7 @@ def join(one: IntArray, other: IntArray) -> IntArray:
     return np.unique(component, return_inverse=True)[1].astype(np.int64)
 
 
-def _fold(margin: Margin, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Totals of `margin` over a coarser partition of rows and columns.
-
-    A row (or column) of the margin's totals without any member keeps its records in the first group, so
-    that they show as a disagreement instead of vanishing.
-    """
-    row_of = np.zeros(margin.totals.shape[0], dtype=np.int64)
-    row_of[margin.rows] = rows
-    column_of = np.zeros(margin.totals.shape[1], dtype=np.int64)
-    column_of[margin.columns] = columns
-    folded = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1))
-    np.add.at(folded, (row_of[:, None], column_of[None, :]), margin.totals)
-    return folded
-
-
-def _name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) -> str:
+def name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) -> str:
     """Words for a block of cells: which values, and which labels unless it is all of them."""
 
     def listed(chosen: np.ndarray[tuple[int], np.dtype[np.int64]], names: Sequence[object] | None) -> str:

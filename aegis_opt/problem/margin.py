@@ -61,9 +61,30 @@ class Margin:
             parts.append(f"label {column}")
         return ", ".join(parts)
 
-    def implies(self, other: Margin) -> bool:
-        """Whether this margin's partition refines `other`'s, so that its totals determine the other's."""
+    def refines(self, other: Margin) -> bool:
+        """Whether each of this margin's totals lies inside one of `other`'s."""
         return refines(self.rows, other.rows) and refines(self.columns, other.columns)
+
+    def implies(self, other: Margin) -> bool:
+        """Whether `other`'s totals are sums of this margin's, so that it can be left out."""
+        if not self.refines(other):
+            return False
+        sums = self.folded(other.rows, other.columns, other.totals.shape)
+        return bool(np.abs(sums - other.totals).max() <= 1e-6 + 1e-12 * np.abs(other.totals).sum())
+
+    def folded(self, rows: IntArray, columns: IntArray, shape: tuple[int, ...]) -> FloatArray:
+        """Totals over a coarser partition of rows and columns.
+
+        A row (or column) of totals without any member keeps its records in the first group, so that they
+        show as a disagreement instead of vanishing.
+        """
+        row_of = np.zeros(self.totals.shape[0], dtype=np.int64)
+        row_of[self.rows] = rows
+        column_of = np.zeros(self.totals.shape[1], dtype=np.int64)
+        column_of[self.columns] = columns
+        sums = np.zeros(shape)
+        np.add.at(sums, (row_of[:, None], column_of[None, :]), self.totals)
+        return sums
 
     def items(self) -> Iterator[tuple[int, int, float]]:
         """Iterate over (row group, column group, total)."""
