@@ -158,10 +158,11 @@ def _majority_kept(weights: Array) -> Array:
     Records of any other label, and of a label that shares the maximum, are always outvoted: they get 0.
     Only meaningful where the weights add up to more than one record.
     """
-    if weights.shape[-1] == 1:
-        return np.ones(weights.shape[:-1])
-    ordered = np.partition(weights, -2, axis=-1)
-    first, second = ordered[..., -1], ordered[..., -2]
+    # One pass over the few labels; np.partition is several times slower on many short rows.
+    first = second = np.zeros(weights.shape[:-1])
+    for label in np.moveaxis(weights, -1, 0):
+        second = np.maximum(second, np.minimum(first, label))
+        first = np.maximum(first, label)
     lead = first - 1 - second
     # The largest label itself is among those counted, so this is already the number of ties.
     n_ties = np.count_nonzero(weights >= second[..., None] - _SAME, axis=-1)
