@@ -73,6 +73,8 @@ def generate_configurations(
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InvalidInput(f"n must be a positive number of configurations, not {n!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidInput(f"seed must be an integer >= 0, not {seed!r}")
     wanted = strength_value(strength)
     names = _names(name, n)
     masks: list[list[Mask]] = []

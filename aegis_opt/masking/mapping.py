@@ -54,11 +54,11 @@ def normal_mapping(mapping: Any) -> Pairs:
 
 def _normal(value: Any) -> Any:
     """Return a listed value as JSON holds it: dates as text, whole numbers as ints, missing as None."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")  # nanoseconds would come out as a plain integer
+    value = scalar(value)
     if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    value = scalar(value)
     if isinstance(value, float):
         if math.isnan(value):
             return None
