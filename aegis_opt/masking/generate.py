@@ -164,7 +164,7 @@ def count_configurations(
 
 
 def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
-    """Return the domain of every attribute, the label included.
+    """Return the domain of every attribute; the label's may be among them.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
     else:
         from aegis_opt.sources import scan_domains
 
-        domains = dict(scan_domains(data_or_schema, label))
+        return scan_domains(data_or_schema, label)
     if label not in domains:
         raise UnknownColumn("label column", label, map(str, domains))
     return domains

@@ -164,6 +164,17 @@ def test_domains_of_a_frame():
     assert generate_configurations(frame, label="y", n=2).label == "y"
 
 
+def test_a_file_is_scanned_for_its_domains(tmp_path):
+    path = tmp_path / "data.csv"
+    pd.DataFrame({"age": range(30), "y": [0, 1] * 15}).to_csv(path, index=False)
+    drawn = generate_configurations(path, label="y", n=5)
+    assert drawn == generate_configurations(
+        {"age": Domain.of(range(30)), "y": Domain.of([0, 1])}, label="y", n=5
+    )
+    with pytest.raises(UnknownColumn, match="'z'"):
+        generate_configurations(path, label="z", n=5)
+
+
 FRAME = pd.DataFrame({"a": [1, 2, 3], "y": [0, 1, 0]})
 
 
