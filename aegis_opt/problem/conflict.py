@@ -11,16 +11,12 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem.consistency import direct_conflicts, name_cells, tolerance
+from aegis_opt.problem.consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem.feasibility import incidence
 from aegis_opt.problem.margin import FloatArray, IntArray
 from aegis_opt.problem.problem import Problem
 from aegis_opt.problem.view import View
 
-WAY_OUT = (
-    "Correct the totals, or let them be adjusted: on_conflict='repair' (fewest records changed) or "
-    "on_conflict='relax' (the disagreement shared by all totals)."
-)
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
 
 
@@ -194,12 +190,11 @@ class _System:
             return True
         A, b = self.A[rows], self.b[rows]
         outcome = linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, A_ub=self.C, b_ub=self.limits, method="highs")
-        met: bool = outcome.status != 2
-        return met
+        return int(outcome.status) != 2
 
 
 def _label_masked(view: View) -> bool:
-    return view.joint.shape[1] != view.n_labels
+    return len(view.joint[0]) != view.n_labels
 
 
 def _named(problem: Problem, margin_name: str) -> Iterator[tuple[str, float]]:

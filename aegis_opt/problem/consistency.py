@@ -12,6 +12,11 @@ from scipy.sparse.csgraph import connected_components
 from aegis_opt.problem.margin import IntArray, Margin, refines
 from aegis_opt.problem.problem import Problem
 
+WAY_OUT = (
+    "Correct the totals, or let them be adjusted: on_conflict='repair' (fewest records changed) or "
+    "on_conflict='relax' (the disagreement shared by all totals)."
+)
+
 
 def tolerance(problem: Problem) -> float:
     """Violation, in records, below which totals count as met: rounding noise of N records."""
