@@ -59,7 +59,10 @@ class Advice:
 
     def ranking_by_attribute(self) -> pd.DataFrame:
         """Return the ranking with one more column per attribute: its estimated deviation."""
-        return self.ranking.join(self.deviations, on="configuration", rsuffix=" (attribute)")
+        wide = self.deviations.loc[self.ranking["configuration"]].reset_index(drop=True)
+        taken = set(self.ranking.columns)
+        wide.columns = [f"{name} (attribute)" if name in taken else name for name in wide.columns]
+        return pd.concat([self.ranking, wide], axis="columns")
 
     @property
     def random_choice_pud(self) -> float:

@@ -1,0 +1,240 @@
+"""The advisor: order, certificate, bounds, degeneracy, ties, replicates."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from true_deviation import agreement, true_pud
+
+import aegis_opt as ao
+
+MONOTONE = [name for name in ao.available_measures() if ao.get_measure(name).monotone]
+
+
+@pytest.fixture(scope="module")
+def clinic() -> ao.datasets.Dataset:
+    return ao.datasets.clinic(1500, seed=3)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["with histograms", "without histograms"])
+def summary(request: pytest.FixtureRequest, clinic: ao.datasets.Dataset) -> ao.Summary:
+    return ao.summarize(clinic.frame, clinic.label, clinic.configurations, histograms=request.param)
+
+
+@pytest.mark.parametrize("measure", MONOTONE)
+def test_the_pooled_order_is_the_order_of_the_true_deviation(
+    clinic: ao.datasets.Dataset, summary: ao.Summary, measure: str
+) -> None:
+    advice = ao.advise(summary, measure=measure)
+    truth = true_pud(clinic.frame, clinic.label, clinic.configurations, measure)
+    regret, tau = agreement(advice, truth)
+    assert advice.certified
+    assert regret == pytest.approx(0, abs=1e-12)
+    assert tau == pytest.approx(1)
+
+
+@pytest.mark.parametrize("measure", MONOTONE)
+def test_the_true_deviation_lies_within_the_proved_bounds(
+    clinic: ao.datasets.Dataset, summary: ao.Summary, measure: str
+) -> None:
+    ranking = ao.advise(summary, measure=measure).ranking.set_index("configuration")
+    truth = true_pud(clinic.frame, clinic.label, clinic.configurations, measure).reindex(ranking.index)
+    slack = 1e-9 * max(1.0, truth.max())
+    assert (ranking["pud_low"] <= truth + slack).all()
+    assert ((truth <= ranking["pud_high"] + slack) | ranking["pud_high"].isna()).all()
+    assert (ranking["pud"] >= ranking["pud_low"] - slack).all()
+
+
+def test_known_margins_tighten_the_lower_bound_of_mutual_information(clinic: ao.datasets.Dataset) -> None:
+    summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations)
+    pooled = ao.advise(summary).ranking.set_index("configuration")["pud_low"]
+    without = ao.advise(summary, histograms=False).ranking.set_index("configuration")["pud_low"]
+    assert (pooled >= without.reindex(pooled.index) - 1e-12).all()
+    assert (pooled > without.reindex(pooled.index) + 1e-4).any()
+
+
+@pytest.mark.parametrize("measure", ["mi", "chi2", "g3", "theils_u", "gk_tau"])
+def test_single_view_maximum_entropy_names_no_winner(summary: ao.Summary, measure: str) -> None:
+    advice = ao.advise(summary, measure=measure, scope="single")
+    assert advice.best is None
+    assert advice.tied == ()
+    assert not advice.certified
+    assert any("degenerate" in warning for warning in advice.warnings)
+    assert "scope='pooled'" in advice.reason
+    assert advice.ranking["pud"].max() < 1e-6 * max(1.0, float(advice.masked.to_numpy().max()))
+
+
+def test_whole_tables_make_the_single_view_estimate_tell_something(summary: ao.Summary) -> None:
+    advice = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=1)
+    assert advice.best is not None
+    assert not advice.certified
+    assert advice.replicates is not None
+    assert advice.replicates.shape == (5, 12)
+    assert advice.ranking["wins"].sum() == pytest.approx(1)
+    assert (advice.ranking["pud_std"] >= 0).all()
+    again = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=1)
+    pd.testing.assert_frame_equal(advice.ranking, again.ranking)
+    other = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=2)
+    assert not np.array_equal(advice.ranking["pud"], other.ranking["pud"])
+
+
+@pytest.mark.parametrize("solver", ["integer", "sampling"])
+def test_random_solvers_are_replicated(clinic: ao.datasets.Dataset, solver: str) -> None:
+    summary = ao.summarize(clinic.frame[:300], clinic.label, clinic.configurations)
+    advice = ao.advise(summary, scope="single", solver=solver, replicates=3)
+    assert advice.replicates is not None
+    assert len(advice.replicates) == 3
+    assert advice.best is not None
+
+
+def test_ranks_of_equal_configurations_are_ties() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3, 4] * 5, "b": [0, 1] * 10, "y": [0, 0, 1, 1] * 5})
+    halves = ao.Generalize({"low": [1, 2], "high": [3, 4]})
+    configurations = {
+        "first": {"a": halves},
+        "same": {"a": ao.Bucketize(edges=[3])},
+        "worse": {"a": ao.Suppress()},
+    }
+    advice = ao.advise(ao.summarize(frame, "y", configurations))
+    assert advice.tied == ("first", "same")
+    assert advice.best == "first"
+    assert advice.ranking["rank"].tolist() == [1, 1, 3]
+    assert any(warning.startswith("tie") for warning in advice.warnings)
+
+
+def test_unmasked_attributes_cost_nothing_and_determine_themselves() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3, 4] * 5, "y": [0, 0, 1, 0] * 5})
+    advice = ao.advise(ao.summarize(frame, "y", {"open": {}, "closed": {"a": ao.Suppress()}}))
+    assert advice.best == "open"
+    row = advice.ranking.set_index("configuration").loc["open"]
+    assert row["pud"] == row["pud_low"] == row["pud_high"] == 0
+    assert any("disclosed" in warning and "'a'" in warning for warning in advice.warnings)
+    only_open = ao.advise(ao.summarize(frame, "y", {"x": {"a": ao.Identity()}}), scope="single")
+    assert only_open.best == "x"  # the deviation is 0 because nothing is masked, not by degeneracy
+
+
+def test_views_that_together_disclose_an_attribute_are_reported() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 4, 200), "y": rng.integers(0, 2, 200)})
+    pairs = {
+        f"c{i}": {"a": ao.Generalize({"x": list(x), "rest": [v for v in range(4) if v not in x]})}
+        for i, x in enumerate([(0, 1), (0, 2), (0,)])
+    }
+    together = ao.advise(ao.summarize(frame, "y", pairs))
+    assert together.attributes.loc[0, "disclosed"] == pytest.approx(1)
+    assert any(w.startswith("disclosed") for w in together.warnings)
+    fewer = ao.advise(ao.summarize(frame, "y", {"c0": pairs["c0"], "c2": pairs["c2"]}))
+    assert fewer.attributes.loc[0, "disclosed"] < 0.9
+
+
+def test_measures_without_a_certificate_say_so(summary: ao.Summary) -> None:
+    advice = ao.advise(summary, measure="mi_corrected")
+    assert not advice.certified
+    assert advice.ranking["pud_low"].isna().all()
+    assert any(w.startswith("no certificate") for w in advice.warnings)
+
+
+def test_the_answer_is_found_again_in_json(summary: ao.Summary) -> None:
+    advice = ao.advise(summary, measure="g1")
+    document = json.loads(json.dumps(advice.to_dict(), allow_nan=False))
+    assert document["best"] == advice.best
+    assert [row["configuration"] for row in document["ranking"]] == list(advice.ranking["configuration"])
+    assert document["ranking"][0]["pud"] == advice.ranking.loc[0, "pud"]
+
+
+def test_per_attribute_columns_come_on_request(summary: ao.Summary) -> None:
+    advice = ao.advise(summary)
+    wide = advice.ranking_by_attribute()
+    assert list(wide.columns[:5]) == ["configuration", "pud", "pud_low", "pud_high", "rank"]
+    assert np.allclose(wide[["age", "weight", "zip"]].mean(axis=1), wide["pud"])
+
+
+def test_a_summary_file_will_do(summary: ao.Summary, tmp_path: object) -> None:
+    path = f"{tmp_path}/summary.json"
+    summary.save(path)
+    assert ao.advise(path).best == ao.advise(summary).best
+
+
+def test_the_same_tables_serve_every_measure(summary: ao.Summary) -> None:
+    summary.solved.clear()
+    ao.advise(summary, measure="mi")
+    found = dict(summary.solved)
+    ao.advise(summary, measure="g3")
+    assert summary.solved.keys() == found.keys()
+    assert all(summary.solved[key] is value for key, value in found.items())
+
+
+def test_progress_is_told(summary: ao.Summary) -> None:
+    seen: list[tuple[str, int, int]] = []
+    ao.advise(summary, progress=lambda what, done, of: seen.append((what, done, of)))
+    assert [done for _, done, _ in seen] == [0, 1, 2, 3]
+    assert {of for _, _, of in seen} == {3}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scope": "pool"}, "'pooled' or 'single'"),
+        ({"replicates": 0}, "replicates"),
+        ({"replicates": 3}, "not random"),
+        ({"rounding": "up"}, "unknown rounding"),
+        ({"norm": "l1"}, "no option 'norm'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    summary: ao.Summary, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ao.InvalidOption, match=message):
+        ao.advise(summary, **options)  # type: ignore[arg-type]
+
+
+def test_asking_for_histograms_that_were_not_shared_is_an_error(clinic: ao.datasets.Dataset) -> None:
+    summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations, histograms=False)
+    with pytest.raises(ao.InvalidOption, match="no histogram of 'age'"):
+        ao.advise(summary, histograms=True)
+
+
+def test_unknown_names_list_what_exists(summary: ao.Summary) -> None:
+    with pytest.raises(ao.UnknownMeasure, match="did you mean 'chi2'"):
+        ao.advise(summary, measure="chi")
+    with pytest.raises(ao.UnknownSolver, match="known: "):
+        ao.advise(summary, solver="magic")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["mi", "chi2", "g3"]), st.booleans())
+def test_any_table_any_masks_certified_means_certified(seed: int, measure: str, histograms: bool) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 12, 80),
+            "b": rng.choice([None, "x", "y", "z"], 80),
+            "y": rng.integers(0, 3, 80),
+        }
+    )
+    frame.loc[:2, "y"] = [0, 1, 2]
+    words = [ao.Suppress(), ao.Identity(), ao.Generalize({"xy": ["x", "y"], "z": ["z"]}), ao.Prefix(1)]
+    configurations = ao.Configurations(
+        {
+            f"c{i}": {
+                "a": ao.Bucketize(width=int(rng.integers(1, 9)), origin=int(rng.integers(0, 4))),
+                "b": word,
+            }
+            for i, word in enumerate(words)
+        }
+    )
+    summary = ao.summarize(frame, "y", configurations, histograms=histograms)
+    advice = ao.advise(summary, measure=measure)
+    truth = true_pud(frame, "y", configurations, measure)
+    regret, tau = agreement(advice, truth)
+    assert regret == pytest.approx(0, abs=1e-9)
+    assert tau == pytest.approx(1) or len(set(truth.round(9))) == 1
+    ranking = advice.ranking.set_index("configuration")
+    slack = 1e-9 * max(1.0, truth.max())
+    assert (ranking["pud_low"] <= truth.reindex(ranking.index) + slack).all()
+    assert (truth.reindex(ranking.index) <= ranking["pud_high"] + slack).all()

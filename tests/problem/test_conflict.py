@@ -1,0 +1,119 @@
+"""Totals that contradict each other are named, and repaired on request."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aegis_opt as ao
+from aegis_opt.problem.conflict import explain, irreducible_conflict, reconcile
+
+
+def test_two_margins_that_disagree_are_named_with_the_least_repair() -> None:
+    problem = ao.Problem([ao.View([0, 0, 1], [[4, 2], [1, 3]])], histogram=[3, 2, 4])
+    with pytest.raises(ao.InfeasibleProblem) as caught:
+        ao.reconstruct(problem)
+    text = str(caught.value)
+    assert "view 0 has 6 records for value 0, 1, histogram has 5" in text
+    assert re.search(r"Least repair: (view 0|histogram) for value .* \d -> \d\.", text)
+    assert "on_conflict='repair'" in text
+
+
+def test_names_of_the_rows_and_labels_appear() -> None:
+    problem = ao.Problem(
+        [ao.View([0, 0, 1], [[4, 2], [1, 3]])],
+        histogram=[3, 2, 4],
+        row_names=["ten", "seventeen", "eighty"],
+        label_names=["well", "ill"],
+    )
+    with pytest.raises(ao.InfeasibleProblem, match="'ten', 'seventeen'"):
+        ao.reconstruct(problem)
+
+
+def test_a_group_without_values_cannot_hold_records() -> None:
+    problem = ao.Problem([ao.View([0, 0], [[4, 2], [1, 0]])], histogram=[3, 4])
+    with pytest.raises(ao.InfeasibleProblem):
+        ao.reconstruct(problem)
+
+
+def test_conflicts_among_three_views_are_an_irreducible_set() -> None:
+    problem = ao.Problem(
+        [
+            ao.View([0, 0, 1, 1], [[4], [4]]),
+            ao.View([0, 1, 0, 1], [[4], [4]]),
+            ao.View([0, 1, 1, 0], [[1], [7]]),
+            ao.View([0, 1, 1, 1], [[3], [5]]),
+        ]
+    )
+    names = irreducible_conflict(problem)
+    assert 2 <= len(names) <= 4
+    with pytest.raises(ao.InfeasibleProblem, match="no table without negative counts meets these totals"):
+        ao.reconstruct(problem)
+    repaired = ao.reconstruct(problem, on_conflict="repair")
+    assert repaired.status is ao.Status.REPAIRED
+    assert repaired.changes
+
+
+def test_repair_changes_the_fewest_records_and_relax_shares_the_disagreement() -> None:
+    problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[20, 40])
+    repaired, relaxed = reconcile(problem, "repair"), reconcile(problem, "relax")
+    assert _change(problem, repaired.problem, 1) == pytest.approx(30)
+    assert _change(problem, relaxed.problem, 1) == pytest.approx(30)
+    assert len(relaxed.changes) == 4
+    assert _change(problem, relaxed.problem, 2) == pytest.approx(15, abs=1e-4)
+    assert _change(problem, repaired.problem, 2) >= 15 - 1e-9
+
+
+def test_results_say_what_was_changed_and_measure_the_given_totals() -> None:
+    problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[15, 16])
+    result = ao.reconstruct(problem, on_conflict="repair")
+    assert result.status is ao.Status.REPAIRED
+    assert not result.status.meets_totals
+    assert not result.optimal
+    assert result.residual == pytest.approx(1)
+    assert len(result.changes) == 1
+    assert "->" in result.changes[0]
+
+
+def test_structural_zeros_are_kept_by_a_repair() -> None:
+    problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[10, 20], prior=[[1, 0], [1, 0]])
+    result = ao.reconstruct(problem, on_conflict="repair")
+    assert not np.asarray(result.table)[:, 1].any()
+
+
+def test_constraints_that_no_table_meets_are_named() -> None:
+    cap = ao.LinearConstraint(np.ones((2, 2)), upper=-1, name="less than nothing")
+    problem = ao.Problem([ao.View([0, 0], [[1, 2]])], constraints=[cap])
+    with pytest.raises(ao.InfeasibleProblem, match="less than nothing"):
+        ao.reconstruct(problem, "convex", on_conflict="repair")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["repair", "relax"]))
+def test_whatever_the_totals_reconciled_ones_can_be_met(seed: int, how: str) -> None:
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    views = []
+    for _ in range(int(rng.integers(1, 4))):
+        groups = np.unique(rng.integers(0, 3, n), return_inverse=True)[1]
+        views.append(ao.View(groups, rng.integers(0, 9, size=(groups.max() + 1, k))))
+    problem = ao.Problem(views, histogram=rng.integers(1, 9, n))
+    result = ao.reconstruct(problem, on_conflict=how)
+    assert result.status in (ao.Status.REPAIRED, ao.Status.OPTIMAL)
+
+
+def test_the_explanation_of_a_large_problem_stays_quick() -> None:
+    n = 30_000
+    problem = ao.Problem([ao.View(np.arange(n) // 100, np.ones((300, 2)))], histogram=np.ones(n))
+    assert "Least repair" not in explain(problem)
+
+
+def _change(before: ao.Problem, after: ao.Problem, order: int) -> float:
+    difference = np.concatenate(
+        [(a.totals - b.totals).ravel() for a, b in zip(before.margins, after.margins, strict=True)]
+    )
+    return float(np.linalg.norm(difference, order))
