@@ -1,0 +1,1 @@
+"""Long measurements: each module is one command, `python -m benchmarks.NAME --help`."""
