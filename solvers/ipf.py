@@ -27,7 +27,7 @@ from aegis_opt.problem.problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.newton import maximise_dual
 
-PATIENCE = 40  # passes of plain scaling before the linear program and Newton's method take over
+PATIENCE = 20  # passes of plain scaling before the linear program and Newton's method take over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class IPF(Reconstructor):
     max_iterations : int
         Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
     accelerate : bool
-        Whether Newton's method may finish what plain scaling has not after 40 passes.
+        Whether Newton's method may finish what plain scaling has not after 20 passes.
 
     References
     ----------
