@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
@@ -11,12 +12,15 @@ from typing import Any
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
 from aegis_opt.problem.problem import Problem
 from aegis_opt.reconstruction import Reconstruction
-from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.base import Capabilities, Reconstructor
 
 GROUP = "aegis_opt.solvers"
 
 _BUILT_IN = {
     "ipf": "aegis_opt.solvers.ipf:IPF",
+    "convex": "aegis_opt.solvers.convex:Convex",
+    "integer": "aegis_opt.solvers.integer:Integer",
+    "sampling": "aegis_opt.solvers.sampling:Sampling",
 }
 
 
@@ -25,15 +29,38 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def available_solvers() -> tuple[str, ...]:
-    """Names of all backends, built in and installed.
+class Solvers(Mapping[str, Capabilities]):
+    """Names of backends, each with its capabilities; a backend is imported when they are looked up."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+
+    def __getitem__(self, name: str) -> Capabilities:
+        return solver_class(name).capabilities
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"Solvers({', '.join(self._names)})"
+
+
+def available_solvers() -> Solvers:
+    """All backends, built in and installed: iterate for names, look up a name for its capabilities.
 
     Examples
     --------
-    >>> "ipf" in available_solvers()
-    True
+    >>> solvers = available_solvers()
+    >>> "ipf" in solvers, solvers["ipf"].norms
+    (True, ('kl',))
     """
-    return (*_BUILT_IN, *sorted(name for name in _entry_points() if name not in _BUILT_IN))
+    return Solvers([*_BUILT_IN, *sorted(name for name in _entry_points() if name not in _BUILT_IN)])
 
 
 def solver_class(name: str) -> type[Reconstructor]:
