@@ -156,6 +156,10 @@ class Verdict:
         share: float = self.summary.solved[key]
         return share
 
+    def _left_unmasked(self, name: str) -> bool:
+        attribute = self.summary.attributes[name]
+        return any(is_determined(attribute, t) for t in range(len(attribute.tables)))
+
     def _doubts(self, tied: tuple[str, ...], ranking: pd.DataFrame) -> list[str]:
         """What a reader of the first place should know."""
         doubts = []
@@ -180,10 +184,17 @@ class Verdict:
         """What the provider and the user of the tables should know."""
         notes = []
         disclosed = report.loc[report["disclosed"] > 0.999, "attribute"].tolist()
-        if disclosed:
+        unmasked = [name for name in disclosed if self._left_unmasked(name)]
+        combined = [name for name in disclosed if name not in unmasked]
+        if unmasked:
+            notes.append(
+                f"disclosed: some configuration leaves {', '.join(map(repr, unmasked))} unmasked, so the "
+                "summary holds the unmasked joint table with the label."
+            )
+        if combined:
             notes.append(
                 f"disclosed: the pooled views together determine the unmasked joint table of "
-                f"{', '.join(map(repr, disclosed))} and the label, although each view is masked. Share fewer "
+                f"{', '.join(map(repr, combined))} and the label, although each view is masked. Share fewer "
                 "configurations of these attributes where that matters."
             )
         failed = report.loc[report["status"] == Status.NOT_CONVERGED.name, "attribute"].tolist()
