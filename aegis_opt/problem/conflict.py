@@ -100,7 +100,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     --------
     >>> problem = Problem([View([0, 0], [[3, 3]])], histogram=[2, 5])
     >>> reconcile(problem, "relax").problem.histogram.round(6).tolist()
-    [1.666667, 4.666667]
+    [1.75, 4.75]
     """
     import cvxpy as cp
 
