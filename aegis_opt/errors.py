@@ -67,6 +67,10 @@ class InfeasibleProblem(AegisError, ValueError):
     """No table satisfies all the known totals; the text names the ones that disagree."""
 
 
+class RoundingImpossible(AegisError, ValueError):
+    """The totals admit no whole table of the kind a rounding promises; the text says what to use instead."""
+
+
 class MissingDependency(AegisError, ImportError):
     """An optional package is needed; the text says how to install it."""
 

@@ -1,0 +1,72 @@
+"""What the roundings share: the checks before, the split into floor and fraction, the check after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from aegis_opt.errors import InvalidInput, InvalidOption
+from aegis_opt.problem.consistency import tolerance
+from aegis_opt.problem.margin import FloatArray, Margin
+from aegis_opt.problem.problem import Problem
+
+RESIDUAL = 1e-4
+"""Violation of a total, in records, up to which a table counts as one to round."""
+
+SNAP = 1e-9
+"""Distance to a whole number below which a cell counts as whole."""
+
+
+def require_whole_totals(margins: Iterable[Margin], method: str, way_out: str) -> None:
+    """Raise `InvalidOption` where a total is fractional, so that no whole table can meet it."""
+    for margin in margins:
+        fractional = margin.totals != np.round(margin.totals)
+        if fractional.any():
+            group, column = np.argwhere(fractional)[0].tolist()
+            raise InvalidOption(
+                f"{method!r} needs whole totals, but {margin.describe(group, column)} is "
+                f"{margin.totals[group, column]:.10g}: round it first, or use {way_out}"
+            )
+
+
+def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
+    """Check a table and write it as floor + fraction.
+
+    Returns
+    -------
+    floor, fraction : ndarray, shape (n, k)
+        New arrays; a fraction is 0, or at least `SNAP` away from 0 and 1.
+
+    Raises
+    ------
+    InvalidOption
+        Where a total is fractional.
+    InvalidInput
+        Where the table misses a total, or an extra constraint, by more than `RESIDUAL` records.
+    """
+    require_whole_totals(problem.margins, method, "rounding='independent', which keeps no total")
+    residual = problem.residual(table)
+    if residual > max(RESIDUAL, tolerance(problem)):
+        raise InvalidInput(
+            f"rounding {method!r} needs a table that meets the totals, but this one is {residual:.3g} "
+            "records off: solve with a smaller tolerance or more iterations, or use rounding='independent'"
+        )
+    clean = np.maximum(table, 0.0)
+    if problem.structural_zeros is not None:
+        clean[problem.structural_zeros] = 0.0
+    floor = np.floor(clean + SNAP)
+    fraction = clean - floor
+    fraction[fraction < SNAP] = 0.0
+    return floor, fraction
+
+
+def require_met(problem: Problem, rounded: FloatArray, method: str) -> FloatArray:
+    """Return `rounded`; raise where noise in the fractional table made the rounding miss a total."""
+    residual = problem.residual(rounded)
+    if residual > 0:
+        raise InvalidInput(
+            f"rounding {method!r} came out {residual:g} records off, because the fractional table meets its "
+            "totals too loosely: solve with a smaller tolerance"
+        )
+    return rounded
