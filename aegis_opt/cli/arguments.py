@@ -1,0 +1,77 @@
+"""How the values of arguments are read, and what is refused."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def refuse_given(arguments: argparse.Namespace, options: dict[str, object], because: str) -> None:
+    """End with a usage error if an option was given that would have no effect."""
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        arguments.refuse(f"{', '.join(given)}: {because}")
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from `least` up."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} up, not {text!r}")
+        return value
+
+    return read
+
+
+def number_or_all(text: str) -> int | None:
+    """Read a number of rows; "all" is None."""
+    return None if text == "all" else whole_number(1)(text)
+
+
+def number_or_word(text: str) -> float | str:
+    """Read a number where it is one, else keep the word."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def file_ending_in(*endings: str) -> Callable[[str], str]:
+    """Return a reader of file names, so that a wrong ending is told before the work is done."""
+
+    def read(text: str) -> str:
+        if not text.lower().endswith(endings):
+            raise argparse.ArgumentTypeError(f"{text!r} must end in {' or '.join(endings)}")
+        return text
+
+    return read
+
+
+def key_value(text: str) -> tuple[str, Any]:
+    """Read key=value; numbers, true, false and none are what they say, all else is text.
+
+    Examples
+    --------
+    >>> key_value("norm=l1"), key_value("max-iterations=50"), key_value("accelerate=false")
+    (('norm', 'l1'), ('max_iterations', 50), ('accelerate', False))
+    """
+    key, separator, value = text.partition("=")
+    key = key.strip().replace("-", "_")
+    if not separator or not key.isidentifier() or not value:
+        raise argparse.ArgumentTypeError(f"must be key=value, such as norm=l1, not {text!r}")
+    if value.lower() in _WORDS:
+        return key, _WORDS[value.lower()]
+    for number in (int, float):
+        try:
+            return key, number(value)
+        except ValueError:
+            continue
+    return key, value
