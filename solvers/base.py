@@ -69,7 +69,8 @@ class Reconstructor(ABC):
     Parameters
     ----------
     rounding : str, optional
-        How a fractional table becomes whole numbers; see `aegis_opt.rounding`.
+        How a fractional table becomes whole numbers; see `aegis_opt.rounding`. Backends whose tables are
+        whole refuse it.
     seed : int
         Where randomness is used, the same seed gives the same table.
     on_conflict : {"raise", "repair", "relax"}
@@ -86,6 +87,8 @@ class Reconstructor(ABC):
     def __post_init__(self) -> None:
         if self.rounding is not None and self.rounding not in ROUNDINGS:
             raise InvalidOption(f"unknown rounding {self.rounding!r}; known: {', '.join(ROUNDINGS)}")
+        if self.rounding is not None and self.capabilities.integer:
+            raise InvalidOption(f"tables of solver {self.name!r} are whole already: leave rounding out")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
             raise InvalidOption(f"seed must be a whole number from 0 up, not {self.seed!r}")
         if self.on_conflict not in ("raise", "repair", "relax"):
@@ -164,8 +167,7 @@ class Reconstructor(ABC):
         """Round where asked, then judge the table by the problem's own data."""
         table = solution.table
         seconds = {"solve": solve_seconds} | solution.seconds
-        rounded = self.rounding is not None and not self.capabilities.integer
-        if self.rounding is not None and rounded:
+        if self.rounding is not None:
             start = time.perf_counter()
             table = round_table(agreed.problem, table, self.rounding, seed=self.seed)
             seconds["round"] = time.perf_counter() - start
@@ -173,7 +175,7 @@ class Reconstructor(ABC):
         residual = problem.residual(table)
         objective = distance(table, agreed.problem.prior, self.distance_norm)
         seconds["check"] = time.perf_counter() - start
-        status = self._judge(agreed, table, solution, rounded)
+        status = self._judge(agreed, table, solution)
         return Reconstruction(
             table=problem.labelled(table),
             status=status,
@@ -184,13 +186,13 @@ class Reconstructor(ABC):
             iterations=solution.iterations,
             seconds=seconds,
             optimal=status is Status.OPTIMAL,
-            gap=None if rounded else solution.gap,
+            gap=None if self.rounding is not None else solution.gap,
             changes=agreed.changes,
         )
 
-    def _judge(self, agreed: Reconciled, table: FloatArray, solution: Solution, rounded: bool) -> Status:
+    def _judge(self, agreed: Reconciled, table: FloatArray, solution: Solution) -> Status:
         keeps = self.capabilities.keeps_totals
-        if self.rounding is not None and rounded:
+        if self.rounding is not None:
             keeps = keeps and ROUNDINGS[self.rounding].keeps_totals
         if agreed.problem.residual(table) > tolerance(agreed.problem):
             return Status.NOT_CONVERGED if keeps else Status.VIOLATED
@@ -198,4 +200,4 @@ class Reconstructor(ABC):
             return Status.REPAIRED
         if solution.timed_out:
             return Status.TIME_LIMIT
-        return Status.OPTIMAL if solution.proved and not rounded else Status.FEASIBLE
+        return Status.OPTIMAL if solution.proved and self.rounding is None else Status.FEASIBLE

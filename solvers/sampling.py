@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from aegis_opt.errors import InvalidOption
 from aegis_opt.problem.problem import Problem
 from aegis_opt.rounding._spread import spread
 from aegis_opt.rounding._whole import require_whole_totals
@@ -47,13 +46,6 @@ class Sampling(Reconstructor):
         several_views=False,
         masked_label=False,
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rounding is not None:
-            raise InvalidOption(
-                f"solver 'sampling' draws whole numbers already: leave rounding={self.rounding!r} out"
-            )
 
     @property
     def distance_norm(self) -> str:

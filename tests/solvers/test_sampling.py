@@ -77,7 +77,7 @@ def test_what_it_cannot_take_is_refused():
         reconstruct(Problem.from_table(TRUTH, [GROUPS, [0, 1, 1, 1, 0]]), "sampling")
     with pytest.raises(InvalidOption, match="takes no masked label"):
         reconstruct(Problem.from_table(TRUTH, GROUPS, label_groups=[0, 0, 1]), "sampling")
-    with pytest.raises(InvalidOption, match="leave rounding='controlled' out"):
+    with pytest.raises(InvalidOption, match="whole already: leave rounding out"):
         get_reconstructor("sampling", rounding="controlled")
     with pytest.raises(InvalidOption, match="has no option 'norm'"):
         get_reconstructor("sampling", norm="l1")
