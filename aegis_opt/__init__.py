@@ -71,6 +71,7 @@ from aegis_opt.measures import (
     theils_u,
     tvd,
 )
+from aegis_opt.plotting import plot_ranking
 from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.reconstruction import Reconstruction, Status
 from aegis_opt.rounding import ROUNDINGS, round_table
@@ -142,6 +143,7 @@ __all__ = [
     "load_configurations",
     "mutual_information",
     "mutual_information_corrected",
+    "plot_ranking",
     "reconstruct",
     "register_measure",
     "round_table",

@@ -62,10 +62,13 @@ class IPF(Reconstructor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.tolerance < np.inf:
-            raise InvalidOption(f"tolerance must be a positive number of records, not {self.tolerance}")
-        if isinstance(self.max_iterations, bool) or self.max_iterations < 1:
-            raise InvalidOption(f"max_iterations must be at least 1, not {self.max_iterations}")
+        if not isinstance(self.tolerance, int | float) or not 0 < self.tolerance < np.inf:
+            raise InvalidOption(f"tolerance must be a positive number of records, not {self.tolerance!r}")
+        whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
+        if not whole or self.max_iterations < 1:
+            raise InvalidOption(f"max_iterations must be a whole number from 1 up: {self.max_iterations!r}")
+        if not isinstance(self.accelerate, bool):
+            raise InvalidOption(f"accelerate must be True or False, not {self.accelerate!r}")
 
     @property
     def distance_norm(self) -> str:

@@ -173,6 +173,16 @@ class Verdict:
                 f"{first['wins']:.0%} of the replicates; scope='pooled' gives an order that does not depend "
                 "on the seed."
             )
+        outside = (ranking["pud"] < ranking["pud_low"] - NOISE * self.size) | (
+            ranking["pud"] > ranking["pud_high"] + NOISE * self.size
+        )
+        if outside.any():
+            first = ranking[outside].iloc[0]
+            doubts.append(
+                f"implausible: {int(outside.sum())} of {len(ranking)} estimates lie outside the proved "
+                f"bounds (such as {first['configuration']}: {first['pud']:.4g}, proved {first['pud_low']:.4g} to "
+                f"{first['pud_high']:.4g}), so this order cannot be trusted; use scope='pooled'."
+            )
         if not self.measure.monotone:
             doubts.append(
                 f"no certificate: {self.measure.title} can improve when values are merged, so nothing is "

@@ -77,6 +77,7 @@ def test_whole_tables_make_the_single_view_estimate_tell_something(summary: ao.S
     assert advice.replicates.shape == (5, 12)
     assert advice.ranking["wins"].sum() == pytest.approx(1)
     assert (advice.ranking["pud_std"] >= 0).all()
+    assert any(warning.startswith("implausible") for warning in advice.warnings)
     again = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=1)
     pd.testing.assert_frame_equal(advice.ranking, again.ranking)
     other = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=2)

@@ -140,8 +140,17 @@ def test_a_masked_label_is_spread_over_its_classes() -> None:
     assert table[:, :2].sum() == pytest.approx(10)
 
 
-@pytest.mark.parametrize("options", [{"tolerance": 0}, {"tolerance": np.nan}, {"max_iterations": 0}])
-def test_bad_options_are_refused(options: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tolerance": 0},
+        {"tolerance": np.nan},
+        {"max_iterations": 0},
+        {"max_iterations": "many"},
+        {"accelerate": "yes"},
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object]) -> None:
     problem = ao.Problem.from_table(AGE_HEALTH, YOUNG_OLD)
     with pytest.raises(ao.InvalidOption, match=next(iter(options))):
         ao.reconstruct(problem, "ipf", **options)

@@ -1,0 +1,104 @@
+"""How fast the backends are, each against the natural yardstick, side by side in one run.
+
+* flow against cp-sat: the exact l2, l1 and linf optimum of a 200 x 2 table in 20 groups.
+* exact integers against plain IPF: a 21,648 x 2 column in 50 groups.
+* convex norms against the raw engine's own time on the reduced problem, once compiled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import aegis_opt as ao
+from aegis_opt.problem.presolve import reduce
+from benchmarks.inputs import machine
+
+
+def median_seconds(job: Callable[[], object], repeats: int) -> float:
+    """Median wall time of a job, after one run that loads what it needs."""
+    job()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def column(n: int, k: int, groups: int, seed: int = 0, *, mean: float) -> ao.Problem:
+    """A random column of n values in contiguous groups of random sizes, with its histogram."""
+    rng = np.random.default_rng(seed)
+    truth = rng.poisson(rng.gamma(1.0, mean, size=(n, k)))
+    truth[truth.sum(axis=1) == 0, 0] = 1
+    cuts = np.sort(rng.choice(np.arange(1, n), groups - 1, replace=False))
+    return ao.Problem.from_table(truth, np.searchsorted(cuts, np.arange(n), side="right"))
+
+
+def flow_against_cp_sat(repeats: int) -> None:
+    """Print both times and that they reach the same optimum."""
+    problem = column(200, 2, 20, mean=5.0)
+    print("\nexact integers, 200 x 2 in 20 groups: flow against cp-sat")
+    print(f"{'norm':<6} {'flow':>10} {'cp-sat':>10} {'ratio':>8}  objectives")
+    for norm in ("l1", "l2", "linf"):
+        quick = ao.get_reconstructor("integer", norm=norm, engine="flow")
+        flow = median_seconds(partial(quick.reconstruct, problem), repeats)
+        start = time.perf_counter()
+        slow = ao.reconstruct(problem, "integer", norm=norm, engine="cp-sat")
+        cp_sat = time.perf_counter() - start
+        fast = quick.reconstruct(problem)
+        print(
+            f"{norm:<6} {flow * 1e3:8.2f}ms {cp_sat:9.2f}s {cp_sat / flow:7.0f}x  "
+            f"{fast.objective:.6f} {slow.objective:.6f} both proved: {fast.optimal and slow.optimal}"
+        )
+
+
+def integers_against_ipf(repeats: int) -> None:
+    """Print the time of each exact norm as a multiple of plain IPF's."""
+    problem = column(21_648, 2, 50, mean=0.75)
+    print(f"\n21,648 x 2 in 50 groups ({reduce(problem).shape[0]} classes of equal rows)")
+    ipf = median_seconds(partial(ao.reconstruct, problem, "ipf"), repeats)
+    print(f"{'ipf (closed form)':<20} {ipf * 1e3:8.2f}ms")
+    for norm in ("l1", "l2", "linf"):
+        solver = ao.get_reconstructor("integer", norm=norm)
+        exact = median_seconds(partial(solver.reconstruct, problem), repeats)
+        print(f"{'integer ' + norm:<20} {exact * 1e3:8.2f}ms  {exact / ipf:6.1f}x of ipf")
+
+
+def convex_against_engine(repeats: int) -> None:
+    """Print a compiled solve as a multiple of what the engine itself reports."""
+    problem = column(21_648, 2, 50, mean=0.75)
+    print("\nconvex norms on the same column: whole solve against the engine's own time, once compiled")
+    print(f"{'norm':<6} {'first call':>11} {'compiled':>10} {'engine':>10} {'ratio':>7}  method")
+    for norm in ("l1", "l2", "linf", "kl"):
+        solver = ao.get_reconstructor("convex", norm=norm)
+        start = time.perf_counter()
+        solver.reconstruct(problem)
+        first = time.perf_counter() - start
+        results = [solver.reconstruct(problem) for _ in range(repeats)]
+        whole = statistics.median(sum(result.seconds.values()) for result in results)
+        engine = statistics.median(result.seconds["solve"] for result in results)
+        print(
+            f"{norm:<6} {first * 1e3:9.1f}ms {whole * 1e3:8.1f}ms {engine * 1e3:8.1f}ms "
+            f"{whole / engine:6.2f}x  {results[0].method}, residual {results[0].residual:.0e}"
+        )
+
+
+def main() -> None:
+    """Print the three tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repeats", type=int, default=9)
+    repeats = parser.parse_args().repeats
+    print(machine())
+    flow_against_cp_sat(repeats)
+    integers_against_ipf(repeats)
+    convex_against_engine(repeats)
+
+
+if __name__ == "__main__":
+    main()
