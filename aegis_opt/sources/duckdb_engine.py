@@ -80,7 +80,7 @@ def count_columns(
         try:
             relation = table.select(connection, [names.index(name) for name in chosen])
             columns = [
-                _Column(name, f"c{i}", table.description, str(relation.types[i]))
+                SourceColumn(name, f"c{i}", table.description, str(relation.types[i]))
                 for i, name in enumerate(chosen)
             ]
             label_domain, label_counts = _count_label(relation, columns[0])
@@ -89,13 +89,13 @@ def count_columns(
             joint = {c.name: _count_joint(relation, c, columns[0]) for c in columns[1:]}
         except duckdb.Error as error:
             raise SourceError(
-                f"{table.description} cannot be read: {_first_lines(error)}. Correct the source, or "
+                f"{table.description} cannot be read: {first_lines(error)}. Correct the source, or "
                 "read it yourself and pass a pandas, polars or Arrow table"
             ) from error
     return label_domain, label_counts, joint
 
 
-class _Column:
+class SourceColumn:
     """A column of the relation: its name in the source, its identifier in SQL, its kind."""
 
     def __init__(self, name: str, identifier: str, description: str, sql_type: str) -> None:
@@ -140,7 +140,7 @@ class _Column:
         return all_codes, Domain(kind, values if len(values) else np.array([]), bool(missing.any()))
 
 
-def _fetch(relation: duckdb.DuckDBPyRelation, columns: Sequence[_Column]) -> dict[str, npt.NDArray[Any]]:
+def _fetch(relation: duckdb.DuckDBPyRelation, columns: Sequence[SourceColumn]) -> dict[str, npt.NDArray[Any]]:
     """Group by the columns and fetch the groups with their counts n."""
     import duckdb
 
@@ -160,7 +160,14 @@ def _fetch(relation: duckdb.DuckDBPyRelation, columns: Sequence[_Column]) -> dic
     return fetched
 
 
-def _count_label(relation: duckdb.DuckDBPyRelation, label: _Column) -> tuple[Domain, npt.NDArray[np.int64]]:
+def column_domain(relation: duckdb.DuckDBPyRelation, column: SourceColumn) -> Domain:
+    """Return the distinct values of one column."""
+    return column.encode(_fetch(relation, [column])[column.identifier])[1]
+
+
+def _count_label(
+    relation: duckdb.DuckDBPyRelation, label: SourceColumn
+) -> tuple[Domain, npt.NDArray[np.int64]]:
     fetched = _fetch(relation, [label])
     codes, domain = label.encode(fetched[label.identifier])
     counts = np.zeros(len(domain), dtype=np.int64)
@@ -168,7 +175,9 @@ def _count_label(relation: duckdb.DuckDBPyRelation, label: _Column) -> tuple[Dom
     return domain, counts
 
 
-def _count_joint(relation: duckdb.DuckDBPyRelation, attribute: _Column, label: _Column) -> JointCounts:
+def _count_joint(
+    relation: duckdb.DuckDBPyRelation, attribute: SourceColumn, label: SourceColumn
+) -> JointCounts:
     fetched = _fetch(relation, [attribute, label])
     rows, domain = attribute.encode(fetched[attribute.identifier])
     # Every record has a value here (missing is one), so each attribute sees all labels
@@ -184,7 +193,7 @@ def _count_joint(relation: duckdb.DuckDBPyRelation, attribute: _Column, label: _
     return JointCounts(domain, table)
 
 
-def _first_lines(error: Exception) -> str:
+def first_lines(error: Exception) -> str:
     """Return what DuckDB says went wrong, without its list of settings."""
     lines = [line.strip() for line in str(error).splitlines()]
     end = next((i for i, line in enumerate(lines) if line.startswith("Possible ")), len(lines))

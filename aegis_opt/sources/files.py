@@ -7,7 +7,7 @@ import difflib
 import glob
 import gzip
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,9 +97,12 @@ class CsvTable(Table):
         return [name or f"column{i}" for i, name in enumerate(first[0])]
 
     def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        positions: Sequence[int],
+        as_text: Collection[int] = (),
     ) -> duckdb.DuckDBPyRelation:
-        """Parse the files once, as text, then find each column's type and cast it."""
+        """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
         names, separator = self._header(self.paths[0])
         relation = connection.read_csv(
             [glob.escape(path) for path in self.paths],  # type: ignore[arg-type]
@@ -113,8 +116,8 @@ class CsvTable(Table):
         )
         project(relation, positions).create("texts")
         typed = []
-        for i in range(len(positions)):
-            sql_type = _type_of(connection, f"c{i}")
+        for i, position in enumerate(positions):
+            sql_type = "VARCHAR" if position in as_text else _type_of(connection, f"c{i}")
             typed.append(f"CAST(trim(c{i}) AS {sql_type}) AS c{i}" if sql_type != "VARCHAR" else f"c{i}")
         connection.table("texts").project(", ".join(typed)).create("source")
         connection.execute("DROP TABLE texts")
