@@ -178,10 +178,11 @@ class Verdict:
         )
         if outside.any():
             first = ranking[outside].iloc[0]
+            proved = f"{first['pud_low']:.4g} to {first['pud_high']:.4g}"
             doubts.append(
-                f"implausible: {int(outside.sum())} of {len(ranking)} estimates lie outside the proved "
-                f"bounds (such as {first['configuration']}: {first['pud']:.4g}, proved {first['pud_low']:.4g} to "
-                f"{first['pud_high']:.4g}), so this order cannot be trusted; use scope='pooled'."
+                f"implausible: {int(outside.sum())} of {len(ranking)} estimates are outside proved bounds "
+                f"(such as {first['configuration']}: {first['pud']:.4g}, proved {proved}), so this order "
+                "cannot be trusted; use scope='pooled'."
             )
         if not self.measure.monotone:
             doubts.append(
