@@ -140,7 +140,7 @@ def test_advise_names_what_is_wrong_with_a_summary(
         (["--solver", "ipff"], "'ipf'"),
         (["--rounding", "up"], "'up'"),
         (["--option", "norm=l1"], "'norm'"),
-        (["--option", "max_iterations=many"], "max_iterations=many"),
+        (["--option", "max_iterations=many"], "max_iterations must be a whole number"),
         (["--replicates", "3"], "random"),
     ],
 )
