@@ -1,0 +1,171 @@
+"""The engines of the exact integer backend against brute force, scipy's MILP solver, and each other."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from aegis_opt.problem.distance import distance
+from aegis_opt.problem.feasibility import incidence
+from aegis_opt.problem.presolve import reduce
+from aegis_opt.problem.problem import Problem
+from aegis_opt.solvers.flow import certificate, minimise, network
+from aegis_opt.solvers.integer import Integer, split
+from aegis_opt.solvers.slopes import Squares, target
+
+NORMS = ("l1", "l2", "linf")
+
+
+def random_problem(rng, most_rows=6, most_labels=3, largest=4):
+    """One view with or without histogram, or two views; any kind of prior, with structural zeros."""
+    n, k = rng.integers(1, most_rows + 1), rng.integers(1, most_labels + 1)
+    table = rng.integers(0, largest + 1, size=(n, k)) * (rng.random((n, k)) < 0.8)
+    table[0, 0] += 1
+    kind = rng.integers(3)
+    groups = rng.integers(0, 3, size=n)
+    prior = None
+    if rng.random() < 0.6:
+        prior = (
+            rng.random((n, k)) * 3 if rng.random() < 0.5 else rng.integers(0, 4, size=(n, k)).astype(float)
+        )
+        prior[table > 0] += 0.5 * (rng.random() < 0.5) + (prior[table > 0] == 0)
+    views = [groups, rng.integers(0, 2, size=n)] if kind == 2 else groups
+    return Problem.from_table(table, views, histogram=bool(kind == 1), prior=prior)
+
+
+def brute_force(problem, norm):
+    """Least distance over all integer tables that meet the totals."""
+    n, k = problem.shape
+    bound = np.full((n, k), np.inf)
+    for margin in problem.margins:
+        bound = np.minimum(bound, margin.totals[margin.rows][:, margin.columns])
+    if problem.structural_zeros is not None:
+        bound[problem.structural_zeros] = 0
+    ranges = [range(int(b) + 1) for b in bound.ravel()]
+    tables = (np.array(cells, dtype=float).reshape(n, k) for cells in itertools.product(*ranges))
+    return min(distance(t, problem.prior, norm) for t in tables if problem.residual(t) == 0)
+
+
+@pytest.mark.parametrize("engine", ["flow", "cp-sat"])
+@pytest.mark.parametrize("norm", NORMS)
+def test_no_integer_table_is_closer(engine, norm):
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        problem = random_problem(rng, most_rows=3, most_labels=2, largest=2)
+        result = Integer(norm=norm, engine=engine).reconstruct(problem)
+        assert result.optimal
+        assert result.objective == pytest.approx(brute_force(problem, norm), abs=1e-9)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_flow_and_cp_sat_prove_the_same_optimum_on_200_problems(norm):
+    rng = np.random.default_rng(NORMS.index(norm))
+    for seed in range(200):
+        problem = random_problem(rng)
+        flow, search = (
+            Integer(norm=norm, engine=engine, seed=seed).reconstruct(problem) for engine in ("flow", "cp-sat")
+        )
+        assert flow.optimal
+        assert search.optimal
+        assert flow.residual == search.residual == 0.0
+        assert flow.objective == pytest.approx(search.objective, abs=1e-9)
+        # the stated tie-break: least l2 among the optimal tables
+        least = [distance(result.table, problem.prior, "l2") for result in (flow, search)]
+        assert least[0] == pytest.approx(least[1], abs=1e-9)
+
+
+def milp_optimum(problem, norm):
+    """Independent formulation over single rows: l1 and linf directly, l2 by unit slopes."""
+    n_cells = problem.prior.size
+    A = incidence([m.cells() for m in problem.margins], [m.n_groups for m in problem.margins])
+    totals = np.concatenate([m.totals.ravel() for m in problem.margins])
+    u, eye = problem.prior.ravel(), sparse.eye_array(n_cells)
+    if norm == "l2":
+        depth = int(totals.max())
+        slopes = (2 * np.arange(depth)[None, :] + 1 - 2 * u[:, None]).ravel()
+        equal = LinearConstraint(A @ sparse.kron(eye, np.ones((1, depth))), totals, totals)
+        outcome = milp(slopes, constraints=equal, bounds=Bounds(0, 1), integrality=np.ones(n_cells * depth))
+        return np.sqrt(outcome.fun + (u**2).sum())
+    n_bounds = n_cells if norm == "l1" else 1
+    spread = eye if norm == "l1" else np.ones((n_cells, 1))
+    constraints = [
+        LinearConstraint(sparse.hstack([A, sparse.coo_array((A.shape[0], n_bounds))]), totals, totals),
+        LinearConstraint(sparse.hstack([eye, -spread]), -np.inf, u),
+        LinearConstraint(sparse.hstack([eye, spread]), u, np.inf),
+    ]
+    cost = np.concatenate([np.zeros(n_cells), np.ones(n_bounds)])
+    return milp(cost, constraints=constraints, integrality=np.arange(len(cost)) < n_cells).fun
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("histogram", [True, False])
+def test_scipy_milp_agrees_on_a_middling_table(norm, histogram):
+    rng = np.random.default_rng(8)
+    problem = Problem.from_table(rng.poisson(3, size=(24, 3)), np.arange(24) // 6, histogram)
+    assert Integer(norm=norm).reconstruct(problem).objective == pytest.approx(
+        milp_optimum(problem, norm), rel=1e-7
+    )
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_scipy_milp_agrees_on_overlapping_views(norm):
+    rng = np.random.default_rng(9)
+    views = [np.arange(12) // 4, np.arange(12) % 3]
+    problem = Problem.from_table(rng.poisson(2, size=(12, 2)), views, True, rng.integers(1, 8, (12, 2)) / 2)
+    result = Integer(norm=norm).reconstruct(problem)
+    assert result.method == "cp-sat"
+    assert result.objective == pytest.approx(milp_optimum(problem, norm), rel=1e-7)
+
+
+def test_the_certificate_refuses_a_table_with_a_profitable_exchange():
+    problem = Problem.from_table([[30, 10], [5, 25]], [0, 0])
+    reduction = reduce(problem)
+    net = network(reduction)
+    cost = Squares.of(reduction, target(reduction, 2.0**30), exact_layers=6)
+    best, potentials, _ = minimise(net, cost)
+    assert potentials is not None
+    assert certificate(net, cost, best + np.array([2, -2, -2, 2])) is None
+
+
+def test_a_window_around_the_wrong_centre_moves_until_it_is_proved(monkeypatch):
+    rng = np.random.default_rng(1)
+    problem = Problem.from_table(rng.poisson(10**5, (6, 3)) * rng.integers(0, 3, (6, 3)), np.zeros(6, int))
+    right = Integer().reconstruct(problem)
+    monkeypatch.setattr("aegis_opt.solvers.flow._fractional_optimum", lambda net, cost: net.lower)
+    wrong = Integer().reconstruct(problem)
+    assert right.iterations < wrong.iterations
+    assert wrong.optimal
+    assert wrong.objective == pytest.approx(right.objective, rel=1e-14)
+
+
+@pytest.mark.parametrize("histogram", [True, False])
+def test_splitting_rounds_down_or_up_and_keeps_row_totals(histogram):
+    rng = np.random.default_rng(2)
+    table = np.repeat(rng.permutation([3, 4, 0, 2])[None, :], 7, axis=0)
+    truth = np.concatenate([rng.permuted(table, axis=1), rng.permuted(2 * table[:5], axis=1)])
+    problem = Problem.from_table(truth, np.zeros(12, int), histogram)
+    reduction = reduce(problem)
+    totals = np.stack([truth[reduction.class_of == c].sum(axis=0) for c in range(reduction.shape[0])])
+    for seed in range(50):
+        rows = split(reduction, totals.astype(float), np.random.default_rng(seed))
+        even = reduction.expand(totals)
+        assert problem.residual(rows) == 0.0
+        assert ((np.floor(even) <= rows) & (rows <= np.ceil(even))).all()
+
+
+def test_the_flow_is_at_least_a_hundred_times_faster_than_cp_sat():
+    rng = np.random.default_rng(1)
+    problem = Problem.from_table(rng.poisson(10, size=(200, 2)), np.arange(200) // 10)
+    seconds = {}
+    for engine, repeats in (("flow", 5), ("cp-sat", 1)):
+        Integer(engine=engine).solve(Problem.from_table([[1]], [0]))  # load the engine
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            Integer(engine=engine).solve(problem)
+            times.append(time.perf_counter() - start)
+        seconds[engine] = min(times)
+    assert seconds["cp-sat"] > 100 * seconds["flow"]
