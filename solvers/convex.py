@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
@@ -49,8 +49,15 @@ from aegis_opt.solvers.convex_engines import (
     installed_engines,
 )
 from aegis_opt.solvers.convex_models import Form, Outcome, run
-from aegis_opt.solvers.convex_polish import polish, refine_l2
-from aegis_opt.solvers.convex_stack import Box, Stack, stack
+from aegis_opt.solvers.convex_polish import (
+    Response,
+    least_divergence,
+    least_squares,
+    polish,
+    reconciled,
+    refine,
+)
+from aegis_opt.solvers.convex_stack import Stack, stack
 
 STACK_CELLS = 20_000
 PROVED_GAP = 1e-6
@@ -101,7 +108,7 @@ class Convex(Reconstructor):
         if self.tie_break not in ("l2", "none"):
             raise InvalidOption(f"tie_break must be 'l2' or 'none', not {self.tie_break!r}")
         for option, value in [("tolerance", self.tolerance), ("time_limit", self.time_limit)]:
-            if value is not None and not (math.isfinite(value) and value > 0):
+            if value is not None and not (_is_number(value) and math.isfinite(value) and value > 0):
                 raise InvalidOption(f"{option} must be a positive number, not {value!r}")
         engine_options(choose_engine(self.engine, self.norm), self.tolerance, self.time_limit)
 
@@ -126,52 +133,66 @@ class Convex(Reconstructor):
 
     def _solve_stack(self, reductions: Sequence[Reduction], build: float) -> list[Solution]:
         start = time.perf_counter()
-        data = stack(reductions, self.norm)
+        data = reconciled(stack(reductions, self.norm))
         build = build * data.size + time.perf_counter() - start
         if not data.n_cells:
-            _refuse_infeasible(data, data.violations(np.zeros(0)))
-            return [
-                Solution(table, "closed-form", proved=True, gap=0.0) for table in data.tables(np.zeros(0))
-            ]
+            nothing = np.zeros(0)
+            _refuse_infeasible(data, data.violations(nothing))
+            return [Solution(table, "closed-form", proved=True, gap=0.0) for table in data.tables(nothing)]
         start = time.perf_counter()
         engine = choose_engine(self.engine, self.norm)
         options = engine_options(engine, self.tolerance, self.time_limit)
         outcomes = [run(cast("Form", self.norm), data, engine, options)]
         first = outcomes[0]
-        if first.cells is None and not first.timed_out:
+        if first.cells is None and first.status != "user_limit":
             return self._after_failure(data, first, engine, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
         multipliers = _better_sign(data, first.multipliers)
         if self.norm == "l2":
             anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
-            cells, multipliers = _refined(data, cells, multipliers, anywhere)
+            cells, multipliers = _refined(data, cells, multipliers, least_squares(data, anywhere))
+        elif self.norm == "kl":
+            cells, multipliers = _refined(data, cells, multipliers, least_divergence(data))
         else:
             cells = polish(data, cells)
-        if not first.timed_out:
-            _refuse_infeasible(data, data.violations(cells))
-            if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear":
-                cells, second = self._break_ties(data, cells, multipliers, first.wall_seconds)
-                outcomes.append(second)
-        bounds = data.bounds(multipliers)
+        _refuse_infeasible(data, data.violations(cells))
+        if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear" and not first.timed_out:
+            cells, second = self._break_ties(data, cells, multipliers, first.wall_seconds)
+            outcomes.append(second)
+        seconds = {"build": build, "total": time.perf_counter() - start}
+        return self._certified(data, cells, multipliers, outcomes, seconds)
+
+    def _certified(
+        self,
+        data: Stack,
+        cells: FloatArray,
+        multipliers: FloatArray,
+        outcomes: Sequence[Outcome],
+        seconds: Mapping[str, float],
+    ) -> list[Solution]:
+        """Tables with the gap to our own bound; times are each problem's share of the stack's."""
         distances = data.reported(data.distances(cells))
-        gaps = np.maximum(distances - data.reported(bounds), 0.0) / np.maximum(distances, 1.0)
-        solving = sum(outcome.engine_seconds for outcome in outcomes)
-        wall = sum(outcome.wall_seconds for outcome in outcomes)
-        after = time.perf_counter() - start - wall
-        seconds = {"build": build, "model": wall - solving, "solve": solving, "polish": after}
+        bounds = data.reported(data.bounds(multipliers))
+        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, 1.0)
         timed_out = any(outcome.timed_out for outcome in outcomes)
+        # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
+        proved = (gaps <= PROVED_GAP) & (not timed_out or KIND_OF_NORM[self.norm] != "linear")
+        engine = sum(outcome.engine_seconds for outcome in outcomes)
+        wall = sum(outcome.wall_seconds for outcome in outcomes)
+        phases = {"build": seconds["build"], "model": wall - engine, "solve": engine}
+        phases["polish"] = seconds["total"] - wall
         return [
             Solution(
                 table=table,
                 method="+".join(dict.fromkeys(outcome.engine for outcome in outcomes)),
                 iterations=sum(outcome.iterations for outcome in outcomes),
-                proved=bool(gap <= PROVED_GAP) and not timed_out,
+                proved=bool(certain),
                 gap=float(gap),
-                timed_out=timed_out,
-                seconds={phase: value / data.size for phase, value in seconds.items()},
+                timed_out=timed_out and not certain,
+                seconds={phase: value / data.size for phase, value in phases.items()},
             )
-            for table, gap in zip(data.tables(cells), gaps, strict=True)
+            for table, gap, certain in zip(data.tables(cells), gaps, proved, strict=True)
         ]
 
     def _break_ties(
@@ -194,7 +215,8 @@ class Convex(Reconstructor):
                     f"engine {engine} gave up (status {outcome.status!r}) on breaking ties; "
                     "tie_break='none' returns any of the optimal tables"
                 )
-            found = _refined(data, np.clip(outcome.cells, *box), outcome.multipliers, box)[0]
+            inside = np.clip(outcome.cells, *box)
+            found = _refined(data, inside, outcome.multipliers, least_squares(data, box))[0]
             worse = data.distances(found) > distances * (1 + 1e-8) + 1e-8
             if not worse.any():
                 break
@@ -215,6 +237,10 @@ class Convex(Reconstructor):
         )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:
     """Multipliers or their negative, whichever bounds each problem better: engines differ in the sign."""
     flip = data.bounds(-multipliers) > data.bounds(multipliers)
@@ -222,13 +248,13 @@ def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:
 
 
 def _refined(
-    data: Stack, cells: FloatArray, multipliers: FloatArray, box: Box
+    data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response
 ) -> tuple[FloatArray, FloatArray]:
-    """Least squares within the box: exact for each problem where Newton's method ends."""
+    """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
     better = np.zeros(data.size, dtype=bool)
     exact, exact_multipliers = cells, multipliers
     if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        exact, exact_multipliers = refine_l2(data, *box, multipliers)
+        exact, exact_multipliers = refine(data, respond, multipliers)
         better = data.violations(exact) <= 1e-9 * data.scale
     cells = polish(data, np.where(better[data.owner], exact, cells))
     return cells, np.where(better[data.row_owner], exact_multipliers, multipliers)
@@ -254,7 +280,7 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
         problem = reduction.problem
         if violation <= tolerance(problem):
             continue
-        alone = stack([reduction], data.norm)
+        alone = reconciled(stack([reduction], data.norm))
         bounds = np.zeros((alone.matrix.shape[1], 2))
         bounds[: alone.n_cells, 1] = np.inf
         bounds[alone.n_cells :] = np.column_stack([alone.lower, alone.upper])

@@ -77,8 +77,9 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
         "OSQP": Engine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}),
         "SCS": Engine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel")),
         "SCIPY": Engine("scipy", _LP, options={"scipy_options": {"method": "highs"}}),
-        "GLOP": Engine("ortools", _LP, "time_limit_sec"),
-        "PDLP": Engine("ortools", _LP, "time_limit_sec"),
+        "GLOP": Engine("ortools", _LP),
+        # Without a limit, PDLP does not end on some problems without a solution.
+        "PDLP": Engine("ortools", _LP, "time_limit_sec", options={"time_limit_sec": 60.0}),
         "MOSEK": Engine("mosek", _ALL, install="Mosek"),
         "GUROBI": Engine("gurobipy", _QP, "TimeLimit", ("BarConvTol",)),
         "COPT": Engine("coptpy", _QP, "TimeLimit"),

@@ -32,6 +32,7 @@ import numpy as np
 from scipy import sparse
 
 from aegis_opt.problem.margin import FloatArray
+from aegis_opt.solvers.convex_engines import ENGINES
 from aegis_opt.solvers.convex_stack import Box, Stack
 
 Form = Literal["l1", "l2", "linf", "box", "kl"]
@@ -52,11 +53,7 @@ class Outcome:
     iterations: int
     wall_seconds: float
     engine_seconds: float
-
-    @property
-    def timed_out(self) -> bool:
-        """Whether a limit stopped the engine."""
-        return self.status == "user_limit"
+    timed_out: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +101,8 @@ def run(form: Form, data: Stack, engine: str, options: Mapping[str, Any], box: B
             iterations=int(getattr(stats, "num_iters", None) or 0),
             wall_seconds=wall,
             engine_seconds=float(getattr(stats, "solve_time", None) or wall),
+            # Without a time limit, it is the limit of iterations that was met.
+            timed_out=status == "user_limit" and ENGINES[engine].time_limit in options,
         )
 
 
@@ -111,8 +110,9 @@ def _solve(program: Any, engine: str, options: Mapping[str, Any]) -> str:
     import cvxpy as cp
 
     with warnings.catch_warnings():
-        # Whether a solution is accurate is judged by our own residual and bound.
+        # Whether a solution is accurate, or exists at all, is judged by our own arithmetic.
         warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+        warnings.filterwarnings("ignore", r"\s*The problem is either infeasible or unbounded", UserWarning)
         try:
             # A warm start would make the table depend on what was solved before.
             program.solve(solver=engine, warm_start=False, **options)

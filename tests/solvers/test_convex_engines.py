@@ -1,0 +1,149 @@
+"""Engines of the convex backend: they agree, and what they cannot do is refused with a way out."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from problem_zoo import ZOO
+
+import aegis_opt as ao
+from aegis_opt.problem.presolve import reduce
+from aegis_opt.solvers import convex_models
+from aegis_opt.solvers.convex import Convex
+from aegis_opt.solvers.convex_engines import ENGINES, KIND_OF_NORM, installed_engines
+from aegis_opt.solvers.convex_stack import stack
+
+PAIRS = [(norm, engine) for norm, kind in KIND_OF_NORM.items() for engine in installed_engines(kind)]
+
+
+def test_what_counts_as_installed_is_what_cvxpy_finds() -> None:
+    assert set(installed_engines()) == set(cp.installed_solvers()) & set(ENGINES)
+    assert {"CLARABEL", "HIGHS", "OSQP", "SCS", "SCIPY", "GLOP", "PDLP"} <= set(installed_engines())
+
+
+@pytest.mark.parametrize(("norm", "engine"), PAIRS)
+def test_every_engine_returns_the_same_table(norm: str, engine: str) -> None:
+    for name in ("worked example", "structural zeros"):
+        problem = ZOO[name]().problem
+        expected = Convex(norm=norm).reconstruct(problem)
+        result = Convex(norm=norm, engine=engine.lower()).reconstruct(problem)
+        assert result.residual < 1e-6
+        assert result.method.startswith(engine)
+        assert result.objective == pytest.approx(expected.objective, rel=1e-4)
+        assert np.allclose(result.table, expected.table, atol=0.02)
+
+
+def test_an_unknown_engine_is_refused_with_the_installed_ones() -> None:
+    with pytest.raises(ao.InvalidOption, match=r"unknown engine 'SIMPLEX'.*CLARABEL, HIGHS"):
+        Convex(norm="l1", engine="SIMPLEX")
+
+
+@pytest.mark.parametrize(
+    ("norm", "engine"), [("l2", "GLOP"), ("l2", "PDLP"), ("kl", "HIGHS"), ("kl", "OSQP")]
+)
+def test_an_engine_that_cannot_do_the_norm_is_refused(norm: str, engine: str) -> None:
+    with pytest.raises(ao.InvalidOption, match=rf"{engine} cannot minimise the norm '{norm}'.*CLARABEL"):
+        Convex(norm=norm, engine=engine)
+
+
+def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aegis_opt.solvers.convex_engines.find_spec", lambda name: None)
+    with pytest.raises(ao.MissingDependency, match="pip install Mosek"):
+        Convex(norm="kl", engine="MOSEK")
+    with pytest.raises(ao.MissingDependency, match="pip install gurobipy"):
+        Convex(norm="l1", engine="gurobi")
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), True, "fast"])
+@pytest.mark.parametrize("option", ["time_limit", "tolerance"])
+def test_limits_must_be_positive_numbers(option: str, bad: object) -> None:
+    with pytest.raises(ao.InvalidOption, match=f"{option} must be a positive number"):
+        ao.get_reconstructor("convex", **{option: bad})
+
+
+def test_limits_that_an_engine_does_not_have_are_refused() -> None:
+    with pytest.raises(ao.InvalidOption, match=r"SCIPY has no time limit.*HIGHS"):
+        Convex(norm="l1", engine="SCIPY", time_limit=1.0)
+    with pytest.raises(ao.InvalidOption, match=r"PDLP has no tolerance.*CLARABEL"):
+        Convex(norm="l1", engine="PDLP", tolerance=1e-8)
+
+
+def test_other_wrong_options_are_refused() -> None:
+    with pytest.raises(ao.InvalidOption, match=r"unknown norm 'l3'; known: kl, l1, l2, linf"):
+        Convex(norm="l3")
+    with pytest.raises(ao.InvalidOption, match="tie_break must be 'l2' or 'none'"):
+        Convex(norm="l1", tie_break="kl")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_a_time_limit_is_kept_and_reported(norm: str) -> None:
+    problem = ZOO["20,000 rows"]().problem
+    result = Convex(norm=norm, engine="CLARABEL", time_limit=1e-6).reconstruct(problem)
+    assert result.status is ao.Status.TIME_LIMIT
+    assert not result.optimal
+    assert result.residual < 1e-6
+    best = Convex(norm=norm).reconstruct(problem).objective
+    assert result.objective * (1 - result.gap) <= best * (1 + 1e-6)
+
+
+def test_an_optimum_proved_after_the_time_limit_counts_as_proved() -> None:
+    problem = ZOO["20,000 rows"]().problem
+    result = Convex(norm="kl", time_limit=1e-6).reconstruct(problem)
+    assert result.status is ao.Status.OPTIMAL
+    assert np.allclose(result.table, ao.reconstruct(problem, "ipf").table, atol=1e-8)
+
+
+def test_a_generous_time_limit_and_a_tolerance_change_nothing() -> None:
+    problem = ZOO["worked example"]().problem
+    for norm in ("l1", "l2", "linf", "kl"):
+        plain = Convex(norm=norm).reconstruct(problem)
+        limited = Convex(norm=norm, engine="CLARABEL", time_limit=60.0, tolerance=1e-9).reconstruct(problem)
+        assert limited.status is ao.Status.OPTIMAL
+        assert np.allclose(limited.table, plain.table, atol=1e-4)
+
+
+def test_an_engine_that_gives_up_is_named_with_others_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convex_models, "_solve", lambda program, engine, options: "solver_error")
+    problem = ao.Problem.from_table([[3, 1], [1, 8]], [0, 0])
+    with pytest.raises(ao.AegisError, match=r"CLARABEL gave up .*solver_error.*'OSQP'"):
+        Convex(norm="l2").reconstruct(problem)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_other_totals_of_the_same_structure_reuse_the_compiled_program(
+    norm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    built = []
+    build = convex_models._build
+    monkeypatch.setattr(convex_models, "_build", lambda form, data: built.append(form) or build(form, data))
+    monkeypatch.setattr(convex_models, "_MODELS", convex_models._MODELS.__class__())
+    groups = [0, 0, 0, 1, 1]
+    for _ in range(3):
+        truth = 10 * np.arange(1, 6)[:, None] + rng.integers(1, 9, size=(5, 3))  # all row sums differ
+        prior = rng.uniform(1, 9, size=truth.shape)
+        problem = ao.Problem.from_table(truth, groups, prior=prior)
+        result = Convex(norm=norm).reconstruct(problem)
+        assert result.status is ao.Status.OPTIMAL
+    forms = ["l2"] if norm == "l2" else [norm, "box"]
+    assert built == forms
+
+
+def test_the_cache_of_compiled_programs_is_bounded() -> None:
+    for n in range(2, convex_models.CACHE_SIZE + 5):
+        Convex(norm="l2").reconstruct(ao.Problem.from_table(np.eye(n) + 1, np.zeros(n, dtype=int)))
+    assert len(convex_models._MODELS) <= convex_models.CACHE_SIZE
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", "kl"])
+def test_any_multipliers_give_a_lower_bound(norm: str) -> None:
+    rng = np.random.default_rng(11)
+    for name in ("worked example", "overlapping views", "structural zeros", "non-uniform prior", "zeros"):
+        case = ZOO[name]()
+        data = stack([reduce(case.problem)], norm)
+        least = Convex(norm=norm).reconstruct(case.problem).objective
+        for spread in (0.01, 0.3, 3.0):
+            for _ in range(20):
+                y = rng.normal(0, spread, size=len(data.right))
+                assert data.reported(data.bounds(y))[0] <= least + 1e-6

@@ -1,0 +1,151 @@
+"""Which of the many optimal tables of l1 and linf is returned, and how far apart they are."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from problem_zoo import ZOO
+from scipy import sparse
+from scipy.optimize import linprog
+
+import aegis_opt as ao
+from aegis_opt.problem.distance import distance
+from aegis_opt.problem.feasibility import incidence
+from aegis_opt.solvers.convex import Convex
+from aegis_opt.solvers.convex_range import optimal_extreme, optimal_range
+
+NAMES = [
+    "worked example",
+    "one group",
+    "overlapping views",
+    "masked label",
+    "structural zeros",
+    "non-uniform prior",
+]
+
+
+def _equations(problem: ao.Problem) -> tuple[sparse.csr_array, np.ndarray]:
+    margins = problem.margins
+    A = incidence([m.cells() for m in margins], [m.n_groups for m in margins])
+    return A, np.concatenate([m.totals.ravel() for m in margins])
+
+
+def _open(problem: ao.Problem) -> np.ndarray:
+    zeros = problem.structural_zeros
+    return np.ones(np.prod(problem.shape), bool) if zeros is None else ~zeros.ravel()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_the_tie_break_is_the_least_l2_among_the_optimal_tables(norm: str, name: str) -> None:
+    problem = ZOO[name]().problem
+    result = Convex(norm=norm).reconstruct(problem)
+    A, b = _equations(problem)
+    u = problem.prior.ravel()
+    x = cp.Variable(len(u), nonneg=True)
+    away = cp.norm1(x - u) if norm == "l1" else cp.norm_inf(x - u)
+    constraints = [A @ x == b, away <= result.objective * (1 + 1e-7), cp.multiply(~_open(problem), x) == 0]
+    plain = cp.Problem(cp.Minimize(cp.sum_squares(x - u)), constraints)
+    plain.solve(solver="CLARABEL")
+    assert distance(result.table, problem.prior, "l2") ** 2 == pytest.approx(plain.value, rel=1e-4)
+    assert np.allclose(np.asarray(result.table).ravel(), x.value, atol=0.05)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_without_tie_break_the_distance_is_the_same(norm: str) -> None:
+    for name in NAMES:
+        problem = ZOO[name]().problem
+        tied = Convex(norm=norm, tie_break="none").reconstruct(problem)
+        assert tied.status is ao.Status.OPTIMAL
+        assert tied.objective == pytest.approx(Convex(norm=norm).reconstruct(problem).objective, rel=1e-6)
+
+
+def test_the_table_does_not_depend_on_what_was_solved_before() -> None:
+    problem = ZOO["worked example"]().problem
+    other = ao.Problem.from_table(ZOO["worked example"]().truth[:, ::-1], problem.views[0].groups)
+    for norm in ("l1", "l2", "linf", "kl"):
+        first = Convex(norm=norm).reconstruct(problem).table
+        Convex(norm=norm).reconstruct(other)
+        assert np.array_equal(first, Convex(norm=norm).reconstruct(problem).table)
+
+
+def _full_range(problem: ao.Problem, norm: str, best: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cell ranges by linear programs in x and epigraph variables on the unreduced problem."""
+    A, b = _equations(problem)
+    u = problem.prior.ravel()
+    n = len(u)
+    slack = best * (1 + 1e-9) + 1e-9
+    eye = sparse.eye_array(n)
+    rows = sparse.vstack([sparse.hstack([eye, -eye]), sparse.hstack([-eye, -eye])])
+    sums = sparse.csr_array(np.concatenate([np.zeros(n), np.ones(n)])[None, :])
+    top = slack if norm == "linf" else None
+    ends = []
+    for sign in (1.0, -1.0):
+        values = []
+        for cell in range(n):
+            cost = np.zeros(2 * n)
+            cost[cell] = sign
+            outcome = linprog(
+                cost,
+                A_ub=sparse.vstack([rows, sums]) if norm == "l1" else rows,
+                b_ub=np.concatenate([u, -u, [slack] if norm == "l1" else []]),
+                A_eq=sparse.hstack([A, sparse.csr_array(A.shape)]),
+                b_eq=b,
+                bounds=[(0, None if is_open else 0) for is_open in _open(problem)] + [(0, top)] * n,
+            )
+            assert outcome.status == 0
+            values.append(sign * outcome.fun)
+        ends.append(np.array(values).reshape(problem.shape))
+    return ends[0], ends[1]
+
+
+@pytest.mark.parametrize("name", ["one group", "structural zeros", "overlapping views without histogram"])
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_ranges_are_those_of_the_full_problem(norm: str, name: str) -> None:
+    problem = ZOO[name]().problem
+    low, high = optimal_range(problem, norm)
+    expected = _full_range(problem, norm, Convex(norm=norm).reconstruct(problem).objective)
+    assert np.allclose(low, expected[0], atol=1e-5)
+    assert np.allclose(high, expected[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_interchangeable_rows_may_differ_within_the_optimal_tables(norm: str) -> None:
+    # Two rows of one group share 6 and 2 records; the prior is 2 each.
+    problem = ao.Problem([ao.View([0, 0], [[6.0, 2.0]])])
+    low, high = optimal_range(problem, norm)
+    width = 2.0 if norm == "l1" else 0.0
+    assert np.allclose(high - low, width, atol=1e-6)
+    table = Convex(norm=norm).reconstruct(problem).table
+    assert (low <= table + 1e-6).all()
+    assert (table <= high + 1e-6).all()
+
+
+def test_ranges_of_a_unique_optimum_are_points_and_only_asked_cells_are_given() -> None:
+    problem = ZOO["worked example"]().problem
+    table = Convex(norm="l2").reconstruct(problem).table
+    low, high = optimal_range(problem, "l2", cells=[(0, 1), (7, 4)])
+    assert np.isnan(low).sum() == table.size - 2
+    assert low[7, 4] == high[7, 4] == pytest.approx(table[7, 4])
+    assert np.allclose(optimal_extreme(problem, "l2", np.ones(problem.shape)), table)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_extreme_tables_are_optimal_and_reach_the_end_of_the_range(norm: str) -> None:
+    problem = ZOO["worked example"]().problem
+    direction = np.zeros(problem.shape)
+    direction[3, 2] = 1.0
+    extreme = optimal_extreme(problem, norm, direction)
+    assert problem.residual(extreme) < 1e-6
+    best = Convex(norm=norm).reconstruct(problem).objective
+    assert distance(extreme, problem.prior, norm) == pytest.approx(best, rel=1e-6)
+    assert extreme[3, 2] == pytest.approx(optimal_range(problem, norm, cells=[(3, 2)])[1][3, 2])
+
+
+def test_wrong_cells_and_directions_are_named() -> None:
+    problem = ZOO["one group"]().problem
+    with pytest.raises(ao.InvalidInput, match=r"cell \(0, 9\) is outside the 7 x 2 table"):
+        optimal_range(problem, "l1", cells=[(0, 9)])
+    with pytest.raises(ao.InvalidInput, match="direction"):
+        optimal_extreme(problem, "l1", [1.0, 2.0])
