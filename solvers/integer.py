@@ -13,7 +13,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from aegis_opt.errors import InvalidOption
+from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.problem.conflict import explain, has_solution
+from aegis_opt.problem.consistency import require_whole_totals
 from aegis_opt.problem.distance import distance
 from aegis_opt.problem.margin import FloatArray, IntArray
 from aegis_opt.problem.presolve import Reduction, reduce
@@ -83,7 +85,7 @@ class Integer(Reconstructor):
 
     def solve(self, problem: Problem) -> Solution:
         """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
-        _require_whole_totals(problem)
+        require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
         start = time.perf_counter()
         rng = np.random.default_rng(self.seed)
         reduction = reduce(problem)
@@ -91,12 +93,16 @@ class Integer(Reconstructor):
         if self.engine == "flow" and reason is not None:
             raise InvalidOption(f"engine 'flow' cannot take this problem: {reason}. Use engine='cp-sat'.")
         built = time.perf_counter()
-        if self.engine == "cp-sat" or reason is not None:
-            method = "cp-sat"
-            outcome = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
-        else:
-            method = "flow"
-            outcome = solve_flow(reduction, self.norm, rng)
+        method = "cp-sat" if self.engine == "cp-sat" or reason is not None else "flow"
+        try:
+            if method == "flow":
+                outcome = solve_flow(reduction, self.norm, rng)
+            else:
+                outcome = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
+        except InfeasibleProblem as error:
+            if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
+                raise
+            raise InfeasibleProblem(explain(problem)) from error
         solved = time.perf_counter()
         class_totals = reduction.table(outcome.totals.astype(np.float64))
         table = split(reduction, class_totals, rng)
@@ -168,15 +174,3 @@ def _relative_gap(outcome: Outcome, norm: str, objective: float) -> float:
     if norm == "l2":
         bound = np.sqrt(max(objective**2 - outcome.slack, 0.0))
     return float((objective - max(bound - outcome.error, 0.0)) / objective)
-
-
-def _require_whole_totals(problem: Problem) -> None:
-    if problem.is_integral:
-        return
-    for margin in problem.margins:
-        for group, column, total in margin.items():
-            if total != round(total):
-                raise InvalidOption(
-                    f"{margin.describe(group, column)} is {total:.10g}: integer tables need whole totals; "
-                    "round the totals or use solver 'convex'"
-                )

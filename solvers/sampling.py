@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from aegis_opt.problem.consistency import require_whole_totals
 from aegis_opt.problem.problem import Problem
 from aegis_opt.rounding._spread import spread
-from aegis_opt.rounding._whole import require_whole_totals
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 
 
@@ -54,7 +54,7 @@ class Sampling(Reconstructor):
 
     def solve(self, problem: Problem) -> Solution:
         """Draw one table."""
-        require_whole_totals(problem.margins[:1], "sampling", "solver='ipf'")
+        require_whole_totals(problem.margins[:1], "solver 'sampling'", "solver='ipf'")
         weights = problem.prior
         if problem.histogram is not None:
             rows = weights.sum(axis=1, keepdims=True)

@@ -20,7 +20,7 @@ from aegis_opt.problem.feasibility import BoolArray
 from aegis_opt.problem.margin import FloatArray, IntArray
 from aegis_opt.problem.presolve import Reduction
 
-NO_TABLE = f"no whole table meets all the totals (and extra constraints). {WAY_OUT}"
+NO_TABLE = f"fractional tables meet all the totals (and extra constraints), but no whole one does. {WAY_OUT}"
 
 _STEPS = np.concatenate([[0, 1], 2 * 4 ** np.arange(30)])
 _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])

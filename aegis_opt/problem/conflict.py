@@ -50,6 +50,12 @@ def explain(problem: Problem) -> str:
     return f"{text} {WAY_OUT}"
 
 
+def has_solution(problem: Problem) -> bool:
+    """Whether some table (of any non-negative numbers) meets all totals and constraints."""
+    system = _System.of(problem)
+    return system.feasible(np.arange(len(system.b)))
+
+
 def irreducible_conflict(problem: Problem) -> list[str]:
     """Name totals (and constraints) that cannot hold together although all but any one of them can.
 
@@ -71,6 +77,8 @@ def irreducible_conflict(problem: Problem) -> list[str]:
         b_ub=system.limits,
         method="highs",
     )
+    if outcome.status == 2:
+        raise _impossible_constraints(problem)
     suspects = np.flatnonzero(np.abs(outcome.eqlin.marginals) > 1e-9)
     needed = list(suspects)
     for suspect in suspects:
@@ -113,10 +121,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     else:
         cp.Problem(cp.Minimize(cp.sum_squares(miss)), limits).solve(solver=cp.CLARABEL)
     if x.value is None:
-        raise InfeasibleProblem(
-            "the extra constraints cannot be met by any table, whatever the totals: "
-            + ", ".join(repr(constraint.name) for constraint in problem.constraints)
-        )
+        raise _impossible_constraints(problem)
     values = np.where(x.value > 1e-7, x.value, 0.0)
     if problem.is_integral and np.abs(values - np.round(values)).max() < 1e-6:
         values = np.round(values)
@@ -191,6 +196,11 @@ class _System:
         A, b = self.A[rows], self.b[rows]
         outcome = linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, A_ub=self.C, b_ub=self.limits, method="highs")
         return int(outcome.status) != 2
+
+
+def _impossible_constraints(problem: Problem) -> InfeasibleProblem:
+    names = ", ".join(repr(constraint.name) for constraint in problem.constraints)
+    return InfeasibleProblem(f"no table meets the extra constraints, whatever the totals: {names}")
 
 
 def _label_masked(view: View) -> bool:

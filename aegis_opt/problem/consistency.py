@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from aegis_opt.errors import InvalidOption
 from aegis_opt.problem.margin import IntArray, Margin, refines
 from aegis_opt.problem.problem import Problem
 
@@ -21,6 +22,18 @@ WAY_OUT = (
 def tolerance(problem: Problem) -> float:
     """Violation, in records, below which totals count as met: rounding noise of N records."""
     return max(1e-6, 1e-12 * problem.total)
+
+
+def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> None:
+    """Raise `InvalidOption` where a total is fractional, so that no whole table can meet it."""
+    for margin in margins:
+        fractional = margin.totals != np.round(margin.totals)
+        if fractional.any():
+            group, column = np.argwhere(fractional)[0].tolist()
+            raise InvalidOption(
+                f"{who} needs whole totals, but {margin.describe(group, column)} is "
+                f"{margin.totals[group, column]:.10g}: round it first, or use {way_out}"
+            )
 
 
 def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[str]:

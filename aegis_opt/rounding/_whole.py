@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from aegis_opt.errors import InvalidInput, InvalidOption
-from aegis_opt.problem.consistency import tolerance
-from aegis_opt.problem.margin import FloatArray, Margin
+from aegis_opt.errors import InvalidInput
+from aegis_opt.problem.consistency import require_whole_totals, tolerance
+from aegis_opt.problem.margin import FloatArray
 from aegis_opt.problem.problem import Problem
 
 RESIDUAL = 1e-4
@@ -16,18 +14,6 @@ RESIDUAL = 1e-4
 
 SNAP = 1e-9
 """Distance to a whole number below which a cell counts as whole."""
-
-
-def require_whole_totals(margins: Iterable[Margin], method: str, way_out: str) -> None:
-    """Raise `InvalidOption` where a total is fractional, so that no whole table can meet it."""
-    for margin in margins:
-        fractional = margin.totals != np.round(margin.totals)
-        if fractional.any():
-            group, column = np.argwhere(fractional)[0].tolist()
-            raise InvalidOption(
-                f"{method!r} needs whole totals, but {margin.describe(group, column)} is "
-                f"{margin.totals[group, column]:.10g}: round it first, or use {way_out}"
-            )
 
 
 def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
@@ -45,7 +31,9 @@ def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray,
     InvalidInput
         Where the table misses a total, or an extra constraint, by more than `RESIDUAL` records.
     """
-    require_whole_totals(problem.margins, method, "rounding='independent', which keeps no total")
+    require_whole_totals(
+        problem.margins, f"rounding {method!r}", "rounding='independent', which keeps no total"
+    )
     residual = problem.residual(table)
     if residual > max(RESIDUAL, tolerance(problem)):
         raise InvalidInput(

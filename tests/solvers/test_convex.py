@@ -227,7 +227,7 @@ def test_constraints_that_nothing_meets_are_named_infeasible() -> None:
         [ao.View([0, 0], [[4.0, 4.0]])],
         constraints=[LinearConstraint([[1, 0], [1, 0]], lower=5, name="five")],
     )
-    with pytest.raises(ao.InfeasibleProblem, match="totals and constraints"):
+    with pytest.raises(ao.InfeasibleProblem, match="constraint 'five'"):
         Convex(norm="l1").reconstruct(problem)
 
 
@@ -241,7 +241,7 @@ def test_views_that_agree_in_pairs_but_not_together_are_infeasible() -> None:
     ]
     good = ao.Problem.from_table([[3, 0], [0, 1]], [0, 0])
     for norm in NORMS:
-        with pytest.raises(ao.InfeasibleProblem, match=r"3 view\(s\).*on_conflict"):
+        with pytest.raises(ao.InfeasibleProblem, match=r"meets these totals together: view 0.*on_conflict"):
             Convex(norm=norm).reconstruct_many([good, ao.Problem(views), good])
 
 

@@ -247,7 +247,7 @@ def test_totals_that_structural_zeros_make_impossible_are_infeasible(engine, nor
     """Each total has an open cell, but rows 0 and 1 share the only one that both may use."""
     prior = [[1, 0, 0], [1, 0, 0], [1, 1, 1]]
     problem = Problem([View([0, 0, 0], [[3, 2, 2]])], histogram=[2, 2, 3], prior=prior)
-    with pytest.raises(InfeasibleProblem, match="no whole table"):
+    with pytest.raises(InfeasibleProblem, match="meets these totals together"):
         reconstruct(problem, "integer", engine=engine, norm=norm)
 
 
