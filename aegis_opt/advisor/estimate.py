@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,10 +15,10 @@ from aegis_opt.problem.problem import Problem
 from aegis_opt.reconstruction import Reconstruction
 from aegis_opt.rounding import round_table
 from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.sources import Progress as Progress
 from aegis_opt.summary import AttributeSummary, Summary
 
 Scope = Literal["pooled", "single"]
-Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
 @dataclass(frozen=True, eq=False)

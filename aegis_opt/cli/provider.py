@@ -84,9 +84,13 @@ def _all(arguments: argparse.Namespace) -> Configurations:
 
 def run_summarize(arguments: argparse.Namespace) -> None:
     """Write a summary and show what is in it."""
-    with progress(arguments, f"scanning {arguments.source}"):
+    with progress(arguments, f"scanning {arguments.source}") as report_progress:
         summary = summarize(
-            arguments.source, arguments.label, arguments.configurations, not arguments.no_histograms
+            arguments.source,
+            arguments.label,
+            arguments.configurations,
+            not arguments.no_histograms,
+            progress=report_progress,
         )
         summary.save(arguments.output)
     report = summary.report()
@@ -112,7 +116,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         "released unmasked by",
         left=["attribute", "kind"],
     )
-    for name, kind, values, tables, histogram, unmasked_by in report.itertuples(index=False):
+    for name, kind, values, tables, histogram, unmasked_by, *_ in report.itertuples(index=False):
         table.add_row(
             name, kind, f"{values:,}", str(tables), "shared" if histogram else "-", str(unmasked_by or "-")
         )

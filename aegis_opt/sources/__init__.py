@@ -1,6 +1,6 @@
-"""Sources of records: files, frames and relations, read by one interface that counts."""
+"""Sources of records: files, frames, relations and clusters, read by one interface that counts."""
 
-from aegis_opt.sources.counts import JointCounts, Scan
-from aegis_opt.sources.scan import columns, scan, scan_domains
+from aegis_opt.sources.counts import Coarsening, JointCounts, Progress, Scan
+from aegis_opt.sources.scan import OnManyValues, columns, scan, scan_domains
 
-__all__ = ["JointCounts", "Scan", "columns", "scan", "scan_domains"]
+__all__ = ["Coarsening", "JointCounts", "OnManyValues", "Progress", "Scan", "columns", "scan", "scan_domains"]

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.domain import Domain
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class Coarsening:
+    """How an attribute with too many values was read instead.
+
+    Parameters
+    ----------
+    distinct : int
+        Number of distinct values in the source, a missing one included.
+    rule : str
+        What became of them, such as "multiples of 500".
+    """
+
+    distinct: int
+    rule: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +40,13 @@ class JointCounts:
         The attribute's values: the rows, the missing value (if any) last.
     table : ndarray of int64, shape (n, k)
         Records per value and label; columns as in the scan's `label_domain`.
+    coarsening : Coarsening, optional
+        How the values were merged while counting, if they were.
     """
 
     domain: Domain
     table: npt.NDArray[np.int64]
+    coarsening: Coarsening | None = None
 
 
 @dataclass(frozen=True, eq=False)

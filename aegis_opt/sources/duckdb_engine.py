@@ -1,35 +1,26 @@
-"""Counting with DuckDB, embedded: one GROUP BY per column, and the counts as NumPy arrays."""
+"""Counting with DuckDB, embedded: files, frames, Arrow tables and relations, also larger than memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import SourceError
-from aegis_opt.sources.counts import JointCounts
+from aegis_opt.errors import InvalidOption, SourceError
+from aegis_opt.sources.engine import Engine, Fetched, Records, first_lines
 from aegis_opt.sources.files import open_files
 from aegis_opt.sources.tables import ArrowTable, PandasTable, PolarsTable, RelationTable, Table
 
 if TYPE_CHECKING:
     import duckdb
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_KINDS: dict[str, tuple[Kind, str | None]] = {  # DuckDB type -> kind, and what to cast the groups to
-    **dict.fromkeys((*_INTEGERS, *("U" + t for t in _INTEGERS)), ("integer", "BIGINT")),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), ("real", "DOUBLE")),
-    "BOOLEAN": ("boolean", None),
-    "DATE": ("date", None),
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), ("datetime", None)),
-    "TIMESTAMP WITH TIME ZONE": ("datetime", None),  # fetched as UTC; a cast would use the session's zone
-    **dict.fromkeys(("VARCHAR", "ENUM", "UUID", "TIME", "JSON", '"NULL"'), ("string", "VARCHAR")),
-}
-_MAX_CELLS = 250_000_000  # 2 GB of counts: beyond it the label surely is no class label
+T = TypeVar("T")
 
 
 def open_table(source: object) -> Table:
@@ -47,154 +38,123 @@ def open_table(source: object) -> Table:
         return PolarsTable(source)
     if (package, name) == ("pyarrow", "Table"):
         return ArrowTable(source)
-    hint = " (call .collect() on it)" if (package, name) == ("polars", "LazyFrame") else ""
+    hints = {"polars.LazyFrame": " (call .collect() on it)", "pyspark.DataFrame": " (call .to_spark() on it)"}
+    kind = f"{package}.{name}"
     raise SourceError(
-        f"cannot read records from {package}.{name}{hint}: give a path to CSV, TSV or Parquet, a pandas or "
-        "polars DataFrame, an Arrow table or a DuckDB relation"
+        f"cannot read records from {kind}{hints.get(kind, '')}: give a path to CSV, TSV or Parquet, "
+        "a pandas or polars DataFrame, an Arrow table, a DuckDB relation or a Spark DataFrame"
     )
 
 
-def count_columns(
-    table: Table, names: Sequence[str], label: str, attributes: Sequence[str]
-) -> tuple[Domain, npt.NDArray[np.int64], dict[str, JointCounts]]:
-    """Count records per label, and per value and label of each attribute.
+@dataclass(frozen=True)
+class DuckDBEngine(Engine):
+    """A source that DuckDB counts.
 
     Parameters
     ----------
     table : Table
         Where the records are.
-    names : sequence of str
-        All of its columns.
-    label, attributes : str, sequence of str
-        Which of them to count.
-
-    Returns
-    -------
-    tuple
-        The label's domain, the records per label, and the joint table of each attribute.
+    memory : str, optional
+        Limit of DuckDB's memory, such as "1GB"; what does not fit is kept in a temporary folder meanwhile.
     """
-    import duckdb
 
-    chosen = [label, *attributes]
-    with duckdb.connect() as connection:
+    table: Table
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and isinstance(self.table, RelationTable):
+            raise InvalidOption(
+                "a DuckDB relation is counted on its own connection: set its memory_limit there"
+            )
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """Name of the source in messages."""
+        return self.table.description
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the table's columns."""
+        return self.table.names()
+
+    @contextmanager
+    def open(self, positions: Sequence[int]) -> Iterator[Records]:
+        """Connect to a database of its own, whose temporary files go with it."""
+        import duckdb
+
+        with tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder:
+            config: dict[str, Any] = {"temp_directory": folder}
+            if self.memory is not None:
+                config["memory_limit"] = self.memory
+            with duckdb.connect(config=config) as connection:
+                yield _DuckDBRecords(self.table, connection, positions)
+
+
+class _DuckDBRecords(Records):
+    """Columns of a table as a relation."""
+
+    def __init__(self, table: Table, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> None:
+        self.description = table.description
+        self._way_out = table.way_out
+        # A relation that was given belongs to a connection that is not ours to interrupt
+        self._interrupt = None if isinstance(table, RelationTable) else connection.interrupt
+        self._relation = self._run(lambda: table.select(connection, positions))
+        self.types = [str(sql_type) for sql_type in self._relation.types]
+
+    def query(self, sql: str) -> Fetched:
+        """Run the query on the relation's own connection; nothing is registered there."""
+        text = sql.format(records="records")
+        return self._run(lambda: self._fetch(text))
+
+    def _fetch(self, text: str) -> Fetched:
+        result: Any = self._relation.query("records", text)  # a relation, for a SELECT
+        fetched: Fetched = result.fetchnumpy()
+        return fetched
+
+    def micros(self, position: int) -> str:
+        """Return DuckDB's words for the microseconds since 1970."""
+        return f"epoch_us(c{position})"
+
+    def _run(self, work: Callable[[], T]) -> T:
+        import duckdb
+
         try:
-            relation = table.select(connection, [names.index(name) for name in chosen])
-            columns = [
-                SourceColumn(name, f"c{i}", table.description, str(relation.types[i]))
-                for i, name in enumerate(chosen)
-            ]
-            label_domain, label_counts = _count_label(relation, columns[0])
-            if len(label_counts) == 0:
-                raise SourceError(f"{table.description} has no records: there is nothing to count")
-            joint = {c.name: _count_joint(relation, c, columns[0]) for c in columns[1:]}
+            return interruptible(work, self._interrupt)
+        except duckdb.OutOfMemoryException as error:
+            raise SourceError(
+                f"{self.description}: the memory allowed is too little to count it "
+                f"({first_lines(error)}): raise memory"
+            ) from error
         except duckdb.Error as error:
             raise SourceError(
-                f"{table.description} cannot be read: {first_lines(error)}. Correct the source, or "
-                "read it yourself and pass a pandas, polars or Arrow table"
+                f"{self.description} cannot be read: {first_lines(error)}. {self._way_out}"
             ) from error
-    return label_domain, label_counts, joint
 
 
-class SourceColumn:
-    """A column of the relation: its name in the source, its identifier in SQL, its kind."""
+def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -> T:
+    """Do long work in a thread, so that Ctrl-C is heard at once.
 
-    def __init__(self, name: str, identifier: str, description: str, sql_type: str) -> None:
-        self.name = name
-        self.identifier = identifier
-        self.description = description
-        base = sql_type if sql_type.endswith("]") else sql_type.partition("(")[0]
-        if base not in _KINDS:
-            raise SourceError(
-                f"{description}: column {name!r} is of type {sql_type}, which has no values to count "
-                "(integers, reals, decimals, booleans, dates, time stamps and text have): "
-                "leave it out, or cast it to text"
-            )
-        self.kind, self.cast = _KINDS[base]
-        self.wide = base in ("HUGEINT", "UHUGEINT", "UBIGINT")
+    DuckDB does not look for signals while a query runs. On any exception in the caller's thread, such as
+    KeyboardInterrupt, `interrupt` is called and the work's end awaited; work that cannot be interrupted is
+    left to end on its own.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
 
-    def selected(self) -> str:
-        """Return the SQL that selects the grouped values, cast after grouping: far fewer rows."""
-        return self.identifier if self.cast is None else f"CAST({self.identifier} AS {self.cast})"
+    def do() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # handed to the caller's thread, whatever it is
+            errors.append(error)
 
-    def encode(self, fetched: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], Domain]:
-        """Return the code of each value and the domain; NaN and NULL are one missing value, the last."""
-        missing = np.ma.getmaskarray(fetched)
-        data = np.ma.getdata(fetched)
-        if self.kind == "real":
-            missing = missing | np.isnan(data)
-        present = data[~missing]
-        if self.kind == "string":
-            codes, values = pd.factorize(np.asarray(present, dtype=object), sort=True)
-        else:
-            if self.kind == "real":
-                present = present + 0.0  # turns -0.0 into 0.0
-            values, codes = np.unique(present, return_inverse=True)
-        if self.kind == "datetime" and (values != values.astype("datetime64[us]")).any():
-            raise SourceError(
-                f"{self.description}: column {self.name!r} has time stamps finer than a "
-                "microsecond: round them first"
-            )
-        all_codes = np.full(len(data), len(values), dtype=np.int64)
-        all_codes[~missing] = codes
-        kind: Kind = self.kind if len(values) else "string"  # nothing but missing: no type
-        return all_codes, Domain(kind, values if len(values) else np.array([]), bool(missing.any()))
-
-
-def _fetch(relation: duckdb.DuckDBPyRelation, columns: Sequence[SourceColumn]) -> dict[str, npt.NDArray[Any]]:
-    """Group by the columns and fetch the groups with their counts n."""
-    import duckdb
-
-    keys = ", ".join(column.identifier for column in columns)
-    groups = relation.aggregate(f"{keys}, count(*) AS n", keys)
-    selected = ", ".join(f"{column.selected()} AS {column.identifier}" for column in columns)
+    worker = threading.Thread(target=do, daemon=True)
+    worker.start()
     try:
-        fetched: dict[str, npt.NDArray[Any]] = groups.project(f"{selected}, n").fetchnumpy()
-    except duckdb.ConversionException as error:
-        wide = [column for column in columns if column.wide]
-        if not wide:
-            raise
-        raise SourceError(
-            f"{wide[0].description}: column {wide[0].name!r} holds integers beyond 64 bits (signed): "
-            "cast it to text if they are identifiers, or to real"
-        ) from error
-    return fetched
-
-
-def column_domain(relation: duckdb.DuckDBPyRelation, column: SourceColumn) -> Domain:
-    """Return the distinct values of one column."""
-    return column.encode(_fetch(relation, [column])[column.identifier])[1]
-
-
-def _count_label(
-    relation: duckdb.DuckDBPyRelation, label: SourceColumn
-) -> tuple[Domain, npt.NDArray[np.int64]]:
-    fetched = _fetch(relation, [label])
-    codes, domain = label.encode(fetched[label.identifier])
-    counts = np.zeros(len(domain), dtype=np.int64)
-    np.add.at(counts, codes, fetched["n"])
-    return domain, counts
-
-
-def _count_joint(
-    relation: duckdb.DuckDBPyRelation, attribute: SourceColumn, label: SourceColumn
-) -> JointCounts:
-    fetched = _fetch(relation, [attribute, label])
-    rows, domain = attribute.encode(fetched[attribute.identifier])
-    # Every record has a value here (missing is one), so each attribute sees all labels
-    classes, label_domain = label.encode(fetched[label.identifier])
-    if len(domain) * len(label_domain) > _MAX_CELLS:
-        raise SourceError(
-            f"{attribute.description}: {len(domain):,} values of {attribute.name!r} times "
-            f"{len(label_domain):,} values of the label {label.name!r} are too many: "
-            "choose a label with few classes"
-        )
-    table = np.zeros((len(domain), len(label_domain)), dtype=np.int64)
-    np.add.at(table, (rows, classes), fetched["n"])
-    return JointCounts(domain, table)
-
-
-def first_lines(error: Exception) -> str:
-    """Return what DuckDB says went wrong, without its list of settings."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    end = next((i for i, line in enumerate(lines) if line.startswith("Possible ")), len(lines))
-    return "; ".join(line for line in lines[:end] if line)[:500]
+        worker.join()
+    except BaseException:
+        if interrupt is not None:
+            interrupt()
+            worker.join()
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

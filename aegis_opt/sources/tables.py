@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from aegis_opt.errors import MissingDependency, SourceError
+from aegis_opt.sources.engine import checked_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,6 +25,7 @@ class Table(ABC):
     """
 
     description: str
+    way_out: ClassVar[str] = "Correct it, or read it yourself and pass a pandas, polars or Arrow table"
 
     @abstractmethod
     def raw_names(self) -> Iterable[object]:
@@ -37,26 +39,17 @@ class Table(ABC):
 
     def names(self) -> tuple[str, ...]:
         """Return the column names; they must be distinct strings."""
-        names = []
-        for name in self.raw_names():
-            if not isinstance(name, str):
-                raise SourceError(
-                    f"{self.description}: the column name {name!r} is {type(name).__name__}, not text: "
-                    "rename the columns first, in pandas with df.rename(columns=str)"
-                )
-            names.append(name)
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise SourceError(
-                f"{self.description} has several columns called {', '.join(map(repr, twice))}: "
-                "rename or drop them, so that a name means one column"
-            )
-        return tuple(names)
+        return checked_names(self.raw_names(), self.description)
 
 
 def quoted(identifier: str) -> str:
     """Return `identifier` as SQL takes it literally."""
     return '"' + identifier.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """Return `text` as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duckdb.DuckDBPyRelation:

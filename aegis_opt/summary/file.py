@@ -15,6 +15,7 @@ import numpy as np
 
 from aegis_opt.errors import SummaryError
 from aegis_opt.files import atomic_path
+from aegis_opt.sources.counts import Coarsening
 from aegis_opt.summary.model import AttributeSummary, IntArray, MaskedTable, Summary, whole_numbers
 
 FORMAT = "aegis-opt-summary"
@@ -105,11 +106,18 @@ def _document(summary: Summary) -> dict[str, Any]:
                     }
                     for table in attribute.tables
                 ],
+                **_coarsening_entry(attribute.coarsening),
             }
             for name, attribute in summary.attributes.items()
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
     }
+
+
+def _coarsening_entry(coarsening: Coarsening | None) -> dict[str, Any]:
+    if coarsening is None:
+        return {}
+    return {"coarsening": {"distinct": coarsening.distinct, "rule": coarsening.rule}}
 
 
 def _texts(values: tuple[Any, ...]) -> list[Any]:
@@ -201,9 +209,15 @@ def _attribute(entry: Any, where: str) -> AttributeSummary:
             values=None if values is None else _values(values, kind, where),
             histogram=_get(entry, "histogram", (list, type(None)), where),
             tables=tuple(tables),
+            coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
         )
     except SummaryError as error:
         raise SummaryError(f"{where}: {error}") from error
+
+
+def _coarsening(entry: Any, where: str) -> Coarsening:
+    what = f"the coarsening of {where}"
+    return Coarsening(_get(entry, "distinct", int, what), _get(entry, "rule", str, what))
 
 
 def _values(written: list[Any], kind: str, where: str) -> tuple[Any, ...]:

@@ -15,11 +15,14 @@ import pandas as pd
 
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
+from aegis_opt.sources.counts import Coarsening
 
 if TYPE_CHECKING:
     from aegis_opt.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
+
+_COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,8 @@ class AttributeSummary:
         The values, ascending and None (missing) last, and how often each occurs; None when not shared.
     tables : sequence of MaskedTable
         One per distinct mask.
+    coarsening : Coarsening, optional
+        How the raw values were merged before masking, where there were too many.
     """
 
     kind: Kind
@@ -88,6 +93,7 @@ class AttributeSummary:
     values: tuple[Any, ...] | None
     histogram: IntArray | None
     tables: tuple[MaskedTable, ...]
+    coarsening: Coarsening | None = None
 
     def __post_init__(self) -> None:
         if self.values is not None:
@@ -104,6 +110,7 @@ class AttributeSummary:
             and (self.histogram is None) == (other.histogram is None)
             and (self.histogram is None or np.array_equal(self.histogram, other.histogram))  # type: ignore[arg-type]
             and self.tables == other.tables
+            and self.coarsening == other.coarsening
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -237,15 +244,25 @@ class Summary:
         Returns
         -------
         DataFrame
-            attribute, kind, values (how many), tables (distinct masks), histogram (shared?) and
-            unmasked_by (how many configurations release it as it is).
+            attribute, kind, values (how many the tables have), tables (distinct masks), histogram (shared?),
+            unmasked_by (how many configurations release it as it is), distinct (how many values the source
+            has) and warning (what reading it with fewer values changes, or empty).
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
-            (name, a.kind, a.n_values, len(a.tables), a.histogram is not None, int(open_in.get(name, 0)))
+            (
+                name,
+                a.kind,
+                a.n_values,
+                len(a.tables),
+                a.histogram is not None,
+                int(open_in.get(name, 0)),
+                a.n_values if a.coarsening is None else a.coarsening.distinct,
+                "" if a.coarsening is None else f"read as {a.coarsening.rule}: {_COARSENED}",
+            )
             for name, a in self.attributes.items()
         ]
-        columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by"]
+        columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
         return pd.DataFrame(rows, columns=columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masking import Configurations, Identity, Mask, group_attribute, load_configurations
-from aegis_opt.sources import JointCounts, columns, scan
+from aegis_opt.sources import JointCounts, OnManyValues, Progress, columns, scan
 from aegis_opt.summary.model import AttributeSummary, MaskedTable, Summary, merge_rows
 
 
@@ -18,6 +18,11 @@ def summarize(
     label: str | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool = True,
+    *,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
 ) -> Summary:
     """Scan a source once and keep only what may be shared.
 
@@ -27,7 +32,7 @@ def summarize(
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
-        See `aegis_opt.sources.scan`.
+        See `aegis_opt.sources.scan`. A Spark DataFrame is counted on its cluster.
     label : str, optional
         Column of the class label; by default the one that the configurations name.
     configurations : Configurations, mapping or path
@@ -35,6 +40,16 @@ def summarize(
         column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
     histograms : bool
         Whether to share how often each value of an attribute occurs.
+    max_values : int, optional
+        Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
+        coarsened values, and estimates and bounds refer to the attribute so coarsened, not to the raw one;
+        `Summary.report` says which and how. By default every value counts.
+    on_many_values : {"coarsen", "error"}, optional
+        Beyond `max_values`, refuse the attribute instead.
+    memory : str, optional
+        Limit of the memory of the scan, such as "1GB".
+    progress : callable, optional
+        Called with (what, done, of how many) per column.
 
     Returns
     -------
@@ -68,7 +83,15 @@ def summarize(
             if attribute not in known:
                 raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
     masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
-    counts = scan(source, label, [name for name in known if name in masked])
+    counts = scan(
+        source,
+        label,
+        [name for name in known if name in masked],
+        max_values=max_values,
+        on_many_values=on_many_values,
+        memory=memory,
+        progress=progress,
+    )
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
@@ -130,4 +153,5 @@ def _attribute_summary(joint: JointCounts, tables: list[MaskedTable], histograms
         values=tuple(domain.to_list()) if histograms else None,
         histogram=joint.table.sum(axis=1) if histograms else None,
         tables=tuple(tables),
+        coarsening=joint.coarsening,
     )

@@ -1,0 +1,169 @@
+"""Counting the records of an open source: one GROUP BY per column, the same for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import SourceError
+from aegis_opt.sources import sql
+from aegis_opt.sources.column import Column
+from aegis_opt.sources.counts import Coarsening, JointCounts, Progress
+from aegis_opt.sources.engine import Records
+from aegis_opt.sources.many_values import Policy, recode
+
+MAX_CLASSES = 1000
+FEW_CLASSES = 20  # that any label may have, however few the records
+_MAX_CELLS = 250_000_000  # 2 GB of counts
+_BYTES_PER_CELL = 80  # of a table while it is put together from the groups
+_SLACK = 1.25  # estimates of distinct values are off by less
+
+
+class Counter:
+    """Counts the columns of open records.
+
+    Parameters
+    ----------
+    records : Records
+        Open columns: the label first.
+    names : sequence of str
+        Their names.
+    policy : Policy
+        What to do with columns of many values.
+    memory : int, optional
+        Bytes that no table may exceed while it is built.
+    """
+
+    def __init__(self, records: Records, names: Sequence[str], policy: Policy, memory: int | None) -> None:
+        self.records = records
+        self.columns = [
+            Column.of(name, i, records.types[i], records.description) for i, name in enumerate(names)
+        ]
+        self.label, *self.attributes = self.columns
+        self.policy = policy
+        self.memory = memory
+
+    def count(self, progress: Progress) -> tuple[Domain, npt.NDArray[np.int64], dict[str, JointCounts]]:
+        """Count records per label, and per value and label of each attribute."""
+        of = len(self.columns)
+        progress(f"counting {self.label.name}", 0, of)
+        distinct = self._estimate_distinct()
+        label_domain, label_counts = self._count_label(distinct[self.label])
+        self._check_sizes(distinct, len(label_domain))
+        found: dict[str, JointCounts] = {}
+        for done, (name, joint) in enumerate(self._each_attribute(distinct, progress), start=1):
+            found[name] = joint
+            progress(f"counted {name}", 1 + done, of)
+        return label_domain, label_counts, {column.name: found[column.name] for column in self.attributes}
+
+    def _each_attribute(
+        self, distinct: dict[Column, int], progress: Progress
+    ) -> Iterator[tuple[str, JointCounts]]:
+        """Count the attributes, as many at a time as the engine likes."""
+        if self.records.parallel == 1:
+            for done, column in enumerate(self.attributes, start=1):
+                progress(f"counting {column.name}", done, len(self.columns))
+                yield column.name, self._count_joint(column, distinct.get(column))
+            return
+        with ThreadPoolExecutor(self.records.parallel) as pool:
+            futures = {pool.submit(self._count_joint, c, distinct.get(c)): c.name for c in self.attributes}
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            except BaseException:  # Ctrl-C too: nothing goes on behind the caller's back
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.records.stop()
+                raise
+
+    def _estimate_distinct(self) -> dict[Column, int]:
+        """Estimate the distinct values, of the label always and of attributes where there is a limit."""
+        limited = self.policy.max_values is not None or self.memory is not None
+        columns = self.columns if limited else [self.label]
+        fetched = self.records.query(sql.approximate_distinct(columns))
+        return {column: int(fetched[column.sql][0]) for column in columns}
+
+    def _count_label(self, about: int) -> tuple[Domain, npt.NDArray[np.int64]]:
+        if about > _SLACK * MAX_CLASSES:
+            raise self._too_many_classes(f"about {about:,}")
+        fetched = self.records.query(sql.group_counts([self.label], [self.label.sql]))
+        codes, domain = self.label.encode(fetched[self.label.sql])
+        counts = np.zeros(len(domain), dtype=np.int64)
+        np.add.at(counts, codes, fetched["n"])
+        if not len(domain):
+            raise SourceError(f"{self.records.description} has no records: there is nothing to count")
+        if len(domain) > MAX_CLASSES or (len(domain) > FEW_CLASSES and 2 * len(domain) > counts.sum()):
+            raise self._too_many_classes(f"{len(domain):,}", f" in {counts.sum():,} records")
+        return domain, counts
+
+    def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
+        return SourceError(
+            f"{self.records.description}: the label {self.label.name!r} has {classes} classes{records}; at "
+            f"most {MAX_CLASSES:,}, and beyond {FEW_CLASSES} at most one per two records, say anything about "
+            "prediction: choose another label, or put its values into ranges or groups first"
+        )
+
+    def _check_sizes(self, distinct: dict[Column, int], n_classes: int) -> None:
+        """Refuse before counting what could not be held."""
+        for column in self.attributes:
+            about = distinct.get(column, 0)
+            if self._is_too_many(about) and self.policy.on_many_values == "error":
+                raise self._too_many_values(column, f"about {about:,}")
+            if self._is_too_many(about) or self.memory is None:
+                continue
+            needed = about * n_classes * _BYTES_PER_CELL
+            if needed > self.memory:
+                raise SourceError(
+                    f"{column.description}: counting the {about:,} values (about) of {column.name!r} needs "
+                    f"{needed // 10**6:,} MB beside the engine's, more than memory allows: raise memory, "
+                    "coarsen the attribute with max_values, or leave it out"
+                )
+
+    def _is_too_many(self, about: int) -> bool:
+        return self.policy.max_values is not None and about > _SLACK * self.policy.max_values
+
+    def _too_many_values(self, column: Column, values: str) -> SourceError:
+        return SourceError(
+            f"{column.description}: column {column.name!r} has {values} values, more than max_values="
+            f"{self.policy.max_values}: raise it, leave the column out, or use on_many_values='coarsen'"
+        )
+
+    def _count_joint(self, column: Column, about: int | None) -> JointCounts:
+        limit = self.policy.max_values
+        if limit is None or about is None:
+            return self._fetch_joint(column, column.sql)
+        if not self._is_too_many(about):
+            joint = self._fetch_joint(column, column.sql)
+            if len(joint.domain) <= limit:
+                return joint
+            if self.policy.on_many_values == "error":
+                raise self._too_many_values(column, f"{len(joint.domain):,}")
+        recoding = recode(self.records, column, self.label, limit)
+        joint = self._fetch_joint(recoding.column, recoding.key, recoding.records, recoding.decode)
+        present = int(self.records.query(sql.exact_distinct(column))["n"][0])
+        coarsening = Coarsening(present + joint.domain.missing, recoding.rule)
+        return JointCounts(joint.domain, joint.table, coarsening)
+
+    def _fetch_joint(
+        self,
+        column: Column,
+        key: str,
+        records: str = "{records}",
+        decode: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]] = lambda fetched: fetched,
+    ) -> JointCounts:
+        fetched = self.records.query(sql.group_counts([column, self.label], [key, self.label.sql], records))
+        rows, domain = column.encode(decode(fetched[column.sql]))
+        # Every record has a value here (missing is one), so each attribute sees all labels
+        classes, label_domain = self.label.encode(fetched[self.label.sql])
+        if len(domain) * len(label_domain) > _MAX_CELLS:
+            raise SourceError(
+                f"{column.description}: {len(domain):,} values of {column.name!r} times "
+                f"{len(label_domain):,} classes of {self.label.name!r} are too many: coarsen the attribute "
+                "with max_values, or choose a label with fewer classes"
+            )
+        table = np.zeros((len(domain), len(label_domain)), dtype=np.int64)
+        np.add.at(table, (rows, classes), fetched["n"])
+        return JointCounts(domain, table)

@@ -1,0 +1,177 @@
+"""CSV files as tables: types that follow from all values, not from the first ones."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from aegis_opt.errors import SourceError
+from aegis_opt.sources.tables import Table, quoted, quoted_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+# What a text looks like -> the narrowest SQL type of that shape, tried in this order. Casts alone are too
+# generous: they turn 01 into 1 and 1.5 into the integer 2, and drop times of day.
+_INTEGER = r"[+-]?(0|[1-9]\d*)"
+_STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
+_SHAPES = {
+    "BIGINT": _INTEGER,
+    "DIGITS": r"[+-]?\d+",  # leading zeros, or beyond 64 bits: an identifier rather than a quantity
+    "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:nan|inf|infinity)",
+    "BOOLEAN": r"(?i:true|false)",
+    "DATE": r"\d{4}-\d\d-\d\d",
+    "TIMESTAMP": _STAMP,
+    "TIMESTAMPTZ": _STAMP + r"(Z|[+-]\d\d(:\d\d)?)",
+}
+_WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
+_WORDS = {
+    "BIGINT": "integer",
+    "DOUBLE": "real",
+    "BOOLEAN": "true/false",
+    "DATE": "a date",
+    "TIMESTAMP": "a time stamp",
+    "TIMESTAMPTZ": "a time stamp with a zone",
+    "VARCHAR": "text",
+}
+
+
+@dataclass(frozen=True)
+class CsvTable(Table):
+    """CSV files in UTF-8 with a header line.
+
+    A column's type follows from *all* its values: integer, real, true/false, ISO 8601 date or time stamp,
+    else text. Numbers with leading zeros (zip codes) and integers beyond 64 bits stay text, an empty
+    field is missing. (DuckDB's own type detection looks at the first 20,480 rows only and then
+    silently rounds a later 1.5 to 2 in a column it took for integers.)
+    """
+
+    paths: tuple[str, ...]
+    description: str
+    partitions: Mapping[str, Set[str]]
+    separator: str | None
+
+    way_out: ClassVar[str] = (
+        "Correct the file (every row has as many fields as the header, all in UTF-8), or read it yourself "
+        "and pass a pandas, polars or Arrow table"
+    )
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the header's names, an empty one as column<position>, and those of key=value folders."""
+        first, *others = [self._header(path) for path in self.paths]
+        for path, header in zip(self.paths[1:], others, strict=True):
+            if header != first:
+                raise SourceError(
+                    f"{path} has other columns than {self.paths[0]} ({', '.join(header[0])} against "
+                    f"{', '.join(first[0])}): files read together need the same header"
+                )
+        return [*(name or f"column{i}" for i, name in enumerate(first[0])), *self.partitions]
+
+    def select(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        positions: Sequence[int],
+        as_text: Collection[int] = (),
+    ) -> duckdb.DuckDBPyRelation:
+        """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
+        names, separator = self._header(self.paths[0])
+        fields = [f"field {i}" for i in range(len(names))]
+        relation = connection.read_csv(
+            [glob.escape(path) for path in self.paths],  # type: ignore[arg-type]
+            header=True,
+            auto_detect=False,
+            columns=dict.fromkeys(fields, "VARCHAR"),
+            delimiter=separator,
+            quotechar='"',
+            escapechar='"',
+            comment="",
+            filename="file name",
+            hive_partitioning=bool(self.partitions),
+            hive_types_autocast=False,
+        )
+        columns = [*fields, *self.partitions]
+        chosen = [f"{quoted(columns[p])} AS c{i}" for i, p in enumerate(positions)]
+        if len(self.paths) > 1:
+            paths = ", ".join(map(quoted_text, self.paths))
+            chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
+        relation.project(", ".join(chosen)).create("texts")
+        typed = []
+        for i, position in enumerate(positions):
+            name = str([*names, *self.partitions][position])
+            sql_type = "VARCHAR" if position in as_text else self._type_of(connection, f"c{i}", name)
+            typed.append(f"CAST(trim(c{i}) AS {sql_type}) AS c{i}" if sql_type != "VARCHAR" else f"c{i}")
+        connection.table("texts").project(", ".join(typed)).create("source")
+        connection.execute("DROP TABLE texts")
+        return connection.table("source")
+
+    def _header(self, path: str) -> tuple[list[str], str]:
+        """Return the names in the header line and the separator: the candidate that splits it most."""
+        opener = gzip.open if path.lower().endswith(".gz") else open
+        candidates = [self.separator] if self.separator else [",", ";", "\t", "|"]
+        best: tuple[list[str], str] = [], ""
+        try:
+            for separator in candidates:
+                with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+                    header = next(csv.reader(file, delimiter=separator), [])
+                if len(header) > len(best[0]):
+                    best = header, separator
+        except (OSError, UnicodeDecodeError, csv.Error, EOFError) as error:
+            raise SourceError(
+                f"{path} cannot be read as CSV ({error}): save it as UTF-8 text with a header line"
+            ) from error
+        if not best[0]:
+            raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
+        return best
+
+    def _type_of(self, connection: duckdb.DuckDBPyConnection, column: str, name: str) -> str:
+        """Return the narrowest SQL type that holds all texts of a column as they are."""
+        file = "file" if len(self.paths) > 1 else "0"
+        distinct = f"SELECT DISTINCT {column} AS t, {file} AS file FROM texts WHERE {column} IS NOT NULL"
+        query = (
+            f"SELECT DISTINCT file, {SHAPE} FROM (SELECT trim(t) AS t, file FROM ({distinct})) ORDER BY file"
+        )
+        shapes: dict[int, set[str]] = {}
+        for number, shape in connection.execute(query).fetchall():
+            shapes.setdefault(number, set()).add(shape)
+        found = common_type(set().union(*shapes.values()))
+        if found == "VARCHAR":
+            self._check_same_type(name, shapes)
+        return found
+
+    def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
+        """Refuse a column that is text only because its type changes from file to file."""
+        if set().union(*shapes.values()) <= {"BIGINT", "DIGITS"}:
+            return  # identifiers: some files happen to have none with a leading zero
+        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()] or [
+            ("", "")
+        ]
+        for path, sql_type in others:
+            if sql_type != first[1]:
+                raise SourceError(
+                    f"{self.description}: column {name!r} is {_WORDS[first[1]]} in {first[0]} and "
+                    f"{_WORDS[sql_type]} in {path}: correct one of them, or read the files yourself, with "
+                    "the type you want, and pass that table"
+                )
+
+
+def common_type(shapes: Set[str]) -> str:
+    """Return the narrowest SQL type that holds texts of these shapes."""
+    if len(shapes) == 1 and not shapes & {"DIGITS"}:
+        return next(iter(shapes))
+    return _WIDER.get(frozenset(shapes), "VARCHAR")
+
+
+def _shape() -> str:
+    """Return the SQL that finds the shape of a text t: a type only if the text can be cast to it."""
+    cases = []
+    for sql_type, pattern in _SHAPES.items():
+        castable = "" if sql_type == "DIGITS" else f" AND TRY_CAST(t AS {sql_type}) IS NOT NULL"
+        cases.append(f"WHEN regexp_full_match(t, '{pattern}'){castable} THEN '{sql_type}'")
+    return f"CASE {' '.join(cases)} ELSE 'VARCHAR' END"
+
+
+SHAPE = _shape()
