@@ -76,7 +76,9 @@ from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.reconstruction import Reconstruction, Status
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.base import Capabilities, Reconstructor
+from aegis_opt.solvers.convex_range import optimal_range
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
+from aegis_opt.solvers.spread import spread_over_seeds
 from aegis_opt.summary import Summary, summarize
 
 __all__ = [
@@ -143,11 +145,13 @@ __all__ = [
     "load_configurations",
     "mutual_information",
     "mutual_information_corrected",
+    "optimal_range",
     "plot_ranking",
     "reconstruct",
     "register_measure",
     "round_table",
     "save_configurations",
+    "spread_over_seeds",
     "summarize",
     "theils_u",
     "tvd",
