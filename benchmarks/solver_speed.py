@@ -71,10 +71,14 @@ def integers_against_ipf(repeats: int) -> None:
 
 
 def convex_against_engine(repeats: int) -> None:
-    """Print a compiled solve as a multiple of what the engine itself reports."""
+    """Print a compiled solve of the reduced problem as a multiple of what the engine itself reports.
+
+    "solve" is the engine's own time, "reduced" adds what cvxpy and the polishing need on the reduced problem,
+    "whole" also the presolve and the check of the full table.
+    """
     problem = column(21_648, 2, 50, mean=0.75)
-    print("\nconvex norms on the same column: whole solve against the engine's own time, once compiled")
-    print(f"{'norm':<6} {'first call':>11} {'compiled':>10} {'engine':>10} {'ratio':>7}  method")
+    print("\nconvex norms on the same column, once compiled: against the engine's own time")
+    print(f"{'norm':<6} {'first call':>11} {'whole':>10} {'reduced':>10} {'engine':>10} {'ratio':>7}  method")
     for norm in ("l1", "l2", "linf", "kl"):
         solver = ao.get_reconstructor("convex", norm=norm)
         start = time.perf_counter()
@@ -83,9 +87,12 @@ def convex_against_engine(repeats: int) -> None:
         results = [solver.reconstruct(problem) for _ in range(repeats)]
         whole = statistics.median(sum(result.seconds.values()) for result in results)
         engine = statistics.median(result.seconds["solve"] for result in results)
+        phases = ("model", "solve", "polish")
+        reduced = statistics.median(sum(result.seconds[p] for p in phases) for result in results)
         print(
-            f"{norm:<6} {first * 1e3:9.1f}ms {whole * 1e3:8.1f}ms {engine * 1e3:8.1f}ms "
-            f"{whole / engine:6.2f}x  {results[0].method}, residual {results[0].residual:.0e}"
+            f"{norm:<6} {first * 1e3:9.1f}ms {whole * 1e3:8.1f}ms {reduced * 1e3:8.1f}ms "
+            f"{engine * 1e3:8.1f}ms {reduced / engine:6.2f}x  {results[0].method}, "
+            f"residual {results[0].residual:.0e}"
         )
 
 
