@@ -149,14 +149,13 @@ class Convex(Reconstructor):
             return self._after_failure(data, first, engine, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
-        multipliers = _better_sign(data, first.multipliers)
         if self.norm == "l2":
             anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
-            cells, multipliers = _refined(data, cells, multipliers, least_squares(data, anywhere))
+            cells, multipliers = _refined(data, cells, first.multipliers, least_squares(data, anywhere))
         elif self.norm == "kl":
-            cells, multipliers = _refined(data, cells, multipliers, least_divergence(data))
+            cells, multipliers = _refined(data, cells, first.multipliers, least_divergence(data))
         else:
-            cells = polish(data, cells)
+            cells, multipliers = polish(data, cells), _better_sign(data, first.multipliers)
         _refuse_infeasible(data, data.violations(cells))
         if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear" and not first.timed_out:
             cells, second = self._break_ties(data, cells, multipliers, first.wall_seconds)
@@ -257,8 +256,10 @@ def _refined(
     if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
         exact, exact_multipliers = refine(data, respond, multipliers)
         better = data.violations(exact) <= 1e-9 * data.scale
+    if better.all():
+        return polish(data, exact), exact_multipliers
     cells = polish(data, np.where(better[data.owner], exact, cells))
-    return cells, np.where(better[data.row_owner], exact_multipliers, multipliers)
+    return cells, np.where(better[data.row_owner], exact_multipliers, _better_sign(data, multipliers))
 
 
 def _chunks(reductions: Sequence[Reduction]) -> Iterator[list[Reduction]]:
