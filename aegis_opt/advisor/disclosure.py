@@ -10,7 +10,7 @@ from aegis_opt.problem.margin import FloatArray
 from aegis_opt.problem.presolve import Reduction, reduce
 from aegis_opt.problem.problem import Problem
 
-LARGEST_CORE = 100  # cells up to which the null space of what peeling leaves open is computed
+LARGEST_CORE = 64  # cells up to which the null space of what peeling leaves open is computed
 
 
 def disclosed_share(problem: Problem, table: FloatArray) -> float:
@@ -18,7 +18,7 @@ def disclosed_share(problem: Problem, table: FloatArray) -> float:
 
     A cell is determined when every feasible table has the same count there. The maximum-entropy table is
     positive wherever any feasible table is, so only its positive cells can vary. Cells are found by peeling
-    (a total with one open cell determines it) and, where at most 100 cells stay open, by the null space of
+    (a total with one open cell determines it) and, where at most 64 cells stay open, by the null space of
     the totals; beyond that the share is a lower bound.
 
     Parameters

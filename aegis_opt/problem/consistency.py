@@ -39,26 +39,28 @@ def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> N
 def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[str]:
     """Describe contradictions between two margins, and positive totals without any cell to put records in.
 
-    Without `pairwise`, every margin is compared with the first one and with the histogram only: enough to see
+    Without `pairwise`, views are compared by their label totals and with the histogram only: enough to see
     cheaply that something is wrong.
     """
     margins = problem.margins
-    if pairwise:
-        pairs = list(combinations(range(len(margins)), 2))
-    else:
-        last = len(margins) - 1
-        pairs = [(0, j) for j in range(1, len(margins))]
-        if problem.histogram is not None:
-            pairs += [(i, last) for i in range(1, last)]
     slack = tolerance(problem)
-    for i, j in pairs:
-        yield from _disagreements(problem, margins[i], margins[j], slack)
+    if pairwise:
+        for one, other in combinations(margins, 2):
+            yield from _disagreements(problem, one, other, join(one.rows, other.rows), slack)
+    else:
+        everything = np.zeros(problem.shape[0], dtype=np.int64)
+        for other in margins[1:]:
+            yield from _disagreements(problem, margins[0], other, everything, slack)
+        if problem.histogram is not None:
+            for view in margins[:-1]:
+                yield from _disagreements(problem, view, margins[-1], view.rows, slack)
     yield from _impossible(problem, slack)
 
 
-def _disagreements(problem: Problem, one: Margin, other: Margin, slack: float) -> Iterator[str]:
-    """Compare two margins over the finest partition that both determine (the join of their partitions)."""
-    rows = join(one.rows, other.rows)
+def _disagreements(
+    problem: Problem, one: Margin, other: Margin, rows: IntArray, slack: float
+) -> Iterator[str]:
+    """Compare two margins over a partition of the rows that both determine."""
     columns = join(one.columns, other.columns)
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
     left = one.folded(rows, columns, shape)
