@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"aegis-opt {version('aegis-opt')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _solvers):
+    for add in (_demo, _generate, _summarize, _advise, _mask, _solvers):
         add(commands)
     return parser
 
@@ -191,6 +191,33 @@ def _advise(commands: Commands) -> None:
         metavar="FILE",
         help=f"draw the ranking ({', '.join(_PICTURES)})",
     )
+
+
+def _mask(commands: Commands) -> None:
+    parser = _add_command(
+        commands,
+        "mask",
+        "mask.run_mask",
+        "mask a table by one configuration",
+        "Columns that are not masked, and the order of the rows, stay as they are.",
+    )
+    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
+    parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
+    parser.add_argument("--name", help="of the configuration (default: the only one in the file)")
+    result = parser.add_mutually_exclusive_group(required=True)
+    result.add_argument(
+        "-o",
+        "--output",
+        type=file_ending_in(".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq"),
+        metavar="FILE",
+        help="masked table to write (.csv, .tsv, also .gz; .parquet)",
+    )
+    result.add_argument(
+        "--sql",
+        choices=("duckdb", "postgresql", "snowflake", "spark"),
+        help="print the SELECT that masks such a table instead",
+    )
+    parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
 
 
 def _solvers(commands: Commands) -> None:

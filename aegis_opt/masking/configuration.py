@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
 from aegis_opt.masking.base import Mask, mask_from_spec
 from aegis_opt.masking.documents import read_document, write_document
@@ -62,6 +63,28 @@ class Configuration(Mapping[str, Mask]):
     def name(self) -> str:
         """What the configuration is called."""
         return self._name
+
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        table: str = "source",
+        columns: Sequence[str] | None = None,
+        domains: Mapping[str, Domain | Kind] | None = None,
+    ) -> str:
+        """Write the SELECT that masks a table; see `aegis_opt.release.select_sql` for the parameters.
+
+        Examples
+        --------
+        >>> from aegis_opt.masking import Suppress
+        >>> print(Configuration({"name": Suppress()}).to_sql("spark", "people", ["id", "name"]))
+        SELECT
+          `id`,
+          '*' AS `name`
+        FROM people
+        """
+        from aegis_opt.release.select import select_sql  # the SQL of masks builds on the masks
+
+        return select_sql(self, dialect, table, columns, domains)
 
     def __getitem__(self, attribute: str) -> Mask:
         if attribute not in self._masks:

@@ -1,0 +1,164 @@
+"""A configuration as the SELECT that masks a table, in several dialects of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from aegis_opt.domain import Domain, Kind
+from aegis_opt.errors import (
+    ConfigurationError,
+    InvalidOption,
+    MissingDependency,
+    UnknownColumn,
+    UnknownName,
+)
+from aegis_opt.masking import Configuration, Identity, Mask, Suppress
+from aegis_opt.release.engine import named
+from aegis_opt.release.lookup import Lookup, listed_domain
+from aegis_opt.release.rules import Column, rule_sql
+from aegis_opt.sources.tables import quoted
+
+DIALECTS = {
+    "duckdb": "duckdb",
+    "spark": "spark",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "snowflake": "snowflake",
+}
+
+
+def select_sql(
+    configuration: Configuration,
+    dialect: str = "duckdb",
+    table: str = "source",
+    columns: Sequence[str] | None = None,
+    domains: Mapping[str, Domain | Kind] | None = None,
+) -> str:
+    """Write the SELECT that masks a table.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The masks.
+    dialect : {"duckdb", "spark", "postgresql", "snowflake"}
+        What to write it in.
+    table : str
+        The table to mask, as that dialect names it (``schema.people``).
+    columns : sequence of str, optional
+        What to select, in order: the masked attributes and any others, which stay as they are. By default
+        the masked attributes only.
+    domains : mapping of str to Domain or str, optional
+        What is known of the masked columns. The kind (``"integer"``) is enough for most masks. Ranges follow
+        from the least and the greatest value, so `Generalize` with ranges needs a domain, as do buckets of
+        dates and masks of other packages. `Suppress` and `Identity` need nothing.
+
+    Returns
+    -------
+    str
+        For every value the masked value that `Mask.group` gives. A value that a mapping or hierarchy does
+        not list, or that cannot be masked, becomes NULL; one in no range belongs to the last range.
+
+    Raises
+    ------
+    InvalidOption
+        If a mask needs to know more about its column.
+
+    Examples
+    --------
+    >>> from aegis_opt.masking import Prefix, Suppress
+    >>> masks = Configuration({"name": Suppress(), "zip": Prefix(3)})
+    >>> print(select_sql(masks, "postgresql", "people", domains={"zip": "string"}))
+    SELECT
+      '*' AS "name",
+      CASE
+        WHEN NOT "zip" IS NULL
+        THEN CASE
+          WHEN LENGTH("zip") <= 3
+          THEN "zip"
+          ELSE SUBSTRING("zip" FROM 1 FOR 3) || '*'
+        END
+      END AS "zip"
+    FROM people
+    """
+    if dialect not in DIALECTS:
+        raise UnknownName("SQL dialect", dialect, DIALECTS)
+    columns = list(configuration) if columns is None else list(columns)
+    if not columns:
+        raise ConfigurationError(
+            f"configuration {configuration.name!r} masks nothing: name the columns to select"
+        )
+    for attribute in configuration:
+        if attribute not in columns:
+            raise UnknownColumn(
+                "column", attribute, columns, f"Configuration {configuration.name!r} masks it."
+            )
+    known = domains or {}
+    masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
+    return _translated(columns, masked, dialect, table)
+
+
+def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, Column]:
+    """Return an expression, or what to look up."""
+    if known is None:
+        if isinstance(mask, Suppress | Identity):
+            return rule_sql(mask, Column(quoted(name), "string")) or ""
+        raise InvalidOption(
+            f"attribute {name!r}: how {mask!r} is written depends on the column: pass its kind, "
+            f"domains={{{name!r}: 'integer'}} ({', '.join(get_args(Kind))}), or its domain"
+        )
+    if isinstance(known, Domain):
+        column = Column(quoted(name), known.kind, known)
+    elif known in get_args(Kind):
+        column = Column(quoted(name), known)
+    else:
+        raise InvalidOption(
+            f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(get_args(Kind))})"
+        )
+    with named(name):
+        rule = rule_sql(mask, column)
+        if rule is not None:
+            return rule
+        values = listed_domain(mask, column.kind) if column.domain is None else column.domain
+        if values is None:
+            raise InvalidOption(
+                f"attribute {name!r}: {mask!r} on {column.kind} values can be written only for known ones: "
+                f"pass domains={{{name!r}: Domain.of(values)}}, or what sources.scan_domains returns"
+            )
+        lookup = Lookup.of(mask, values)
+    return (lookup, column) if lookup.needs_join else lookup.case(column)
+
+
+def _translated(
+    columns: Sequence[str], masked: Mapping[str, str | tuple[Lookup, Column]], dialect: str, table: str
+) -> str:
+    try:
+        import sqlglot
+        from sqlglot import exp
+    except ModuleNotFoundError as error:
+        raise MissingDependency("SQL is translated by sqlglot: pip install sqlglot") from error
+
+    joins: list[str] = []
+    items: list[str] = []
+    for name in columns:
+        how = masked.get(name, quoted(name))
+        if isinstance(how, tuple):
+            lookup, column = how
+            alias = f"m{len(joins)}"
+            key = column.double if column.kind == "real" else column.sql
+            joins.append(f"LEFT JOIN ({lookup.values_table()}) AS {alias}(v, l) ON {key} = {alias}.v")
+            how = lookup.joined(column, f"{alias}.l")
+        items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
+    query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")
+    source: exp.Expr = exp.to_table(table, dialect=DIALECTS[dialect])
+    if joins:  # a column of the table may be called v or l, too
+        source = exp.alias_(source, "s", table=True)
+        for reference in query.find_all(exp.Column):
+            if not reference.table:
+                reference.set("table", exp.to_identifier("s"))
+    if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
+        nan = exp.cast(exp.Literal.string("NaN"), "double")
+        for test in list(query.find_all(exp.IsNan)):
+            test.replace(exp.paren(exp.EQ(this=test.this.copy(), expression=nan.copy())))
+    query.find(exp.From).set("this", source)  # type: ignore[union-attr]
+    return query.sql(dialect=DIALECTS[dialect], pretty=True)

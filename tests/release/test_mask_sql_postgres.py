@@ -1,0 +1,98 @@
+"""The SQL for PostgreSQL, run by a real server that the tests start on this machine's loopback."""
+
+import glob
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
+
+from aegis_opt.domain import Domain
+from aegis_opt.masking import Configuration
+
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install psycopg[binary]")
+
+TYPES = {
+    "integer": "bigint",
+    "real": "double precision",
+    "boolean": "boolean",
+    "date": "date",
+    "datetime": "timestamp",
+    "string": "text",
+}
+
+
+def programs() -> Path:
+    """Find the folder of initdb and pg_ctl: Debian keeps them off the PATH."""
+    found = shutil.which("pg_ctl")
+    folders = [os.path.dirname(found)] if found else sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not folders:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    return Path(folders[-1])
+
+
+@pytest.fixture(scope="module")
+def connection():
+    """Start a server, as a user who is not root (it refuses root), and stop it whatever happens."""
+    folder = programs()
+    user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    as_user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    with tempfile.TemporaryDirectory(prefix="postgres-") as home, socket.socket() as probe:
+        if user is not None:
+            os.chown(home, user.pw_uid, user.pw_gid)
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+
+        def run(*command: str) -> None:
+            environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": home}
+            done = subprocess.run(
+                command, cwd=home, env=environment, capture_output=True, text=True, **as_user
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+
+        data = f"{home}/data"
+        run(str(folder / "initdb"), "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-F -c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories={home}"
+        control = str(folder / "pg_ctl")
+        run(control, "-D", data, "-w", "-l", f"{home}/log", "-o", options, "start")
+        try:
+            with psycopg.connect(
+                host="127.0.0.1",
+                port=port,
+                user="tester",
+                dbname="postgres",
+                autocommit=True,
+                prepare_threshold=None,
+            ) as opened:
+                yield opened
+        finally:
+            run(control, "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def store(connection, domain: Domain) -> list[object]:
+    values = [*domain.to_list(), *([float("nan")] if domain.kind == "real" else [])]
+    connection.execute("DROP TABLE IF EXISTS people")
+    connection.execute(f'CREATE TABLE people ("Place" integer, "my x" {TYPES[domain.kind]})')
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO people VALUES (%s, %s)", list(enumerate(values)))
+    return values
+
+
+@pytest.mark.parametrize("known", ["domain", "kind"])
+@pytest.mark.parametrize("kind", RULES)
+def test_postgresql_masks_as_the_masks_do(connection, kind, known):
+    domain = Domain.of([*AWKWARD[kind], None])
+    values = store(connection, domain)
+    for mask in fitting(domain, without_a_domain=known == "kind"):
+        sql = Configuration({"my x": mask}).to_sql(
+            "postgresql", "people", ["Place", "my x"], {"my x": domain if known == "domain" else kind}
+        )
+        found = [masked for _, masked in sorted(connection.execute(sql).fetchall())]
+        labels = expected(mask, domain)
+        assert_agree(found, [*labels, *labels[-1:] * (len(values) - len(labels))], values, mask)

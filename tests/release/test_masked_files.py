@@ -1,0 +1,141 @@
+"""A masked file is either whole or not there: no room, no permission, killed, interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import aegis_opt as ao
+from aegis_opt.masking import Bucketize, Suppress
+from aegis_opt.release import OutputError, apply_configuration
+
+FRAME = pd.DataFrame({"age": [17, 42]})
+MASKS = {"age": Bucketize(width=10)}
+# A process that masks rows enough to be stopped in the middle of it
+LONG = """
+    import sys, duckdb, numpy as np, pandas as pd
+    from aegis_opt.masking import Bucketize
+    from aegis_opt.release import apply_configuration
+    age = np.arange(5_000_000)
+    source = pd.DataFrame({"age": age, "other": age / 7, "another": age * 3})
+    if sys.argv[2] == "relation":
+        source = duckdb.from_df(source)
+    print("ready", flush=True)
+    apply_configuration(source, {"age": Bucketize(width=10)}, output=sys.argv[1])
+"""
+
+
+def start(code: str, *arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until_writing(process: subprocess.Popen, folder) -> None:
+    """Wait until the process has written something into its temporary file."""
+    assert process.stdout.readline() == "ready\n"
+    until = time.monotonic() + 60
+    while not any(path.stat().st_size > 100_000 for path in folder.glob(".masked-*")):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_no_room_leaves_the_old_file(tmp_path):
+    """The limit on the size of files stands for a full disk: writes fail in the same way."""
+    target = tmp_path / "masked.csv"
+    target.write_text("old")
+    code = """
+        import resource, signal, sys, pandas as pd
+        from aegis_opt.masking import Suppress
+        from aegis_opt.release import OutputError, apply_configuration
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        frame = pd.DataFrame({"age": range(200_000), "other": range(200_000)})
+        try:
+            apply_configuration(frame, {"age": Suppress()}, output=sys.argv[1])
+        except OutputError as error:
+            print(error)
+    """
+    done = start(code, str(target))
+    out, err = done.communicate(timeout=120)
+    assert f"{target} cannot be written" in out, out + err
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["masked.csv"]
+
+
+@pytest.mark.parametrize("source", ["frame", "relation"])
+def test_ctrl_c_cleans_up(tmp_path, source):
+    process = start(LONG, str(tmp_path / "masked.csv"), source)
+    wait_until_writing(process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert "KeyboardInterrupt" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_run_leaves_the_old_file(tmp_path):
+    target = tmp_path / "masked.csv"
+    target.write_text("old")
+    process = start(LONG, str(target), "relation")
+    wait_until_writing(process, tmp_path)
+    process.kill()
+    process.communicate(timeout=60)
+    assert target.read_text() == "old"
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "masked.csv"
+    with pytest.raises(OutputError) as raised:
+        apply_configuration(FRAME, MASKS, output=path)
+    assert f"{path} cannot be written: " in str(raised.value)
+    assert isinstance(raised.value, ao.AegisError)
+
+
+def test_an_ending_that_says_no_format_is_refused_before_the_work(tmp_path):
+    with pytest.raises(ao.InvalidOption, match=r"masked\.xlsx.* let it end in \.csv"):
+        apply_configuration(tmp_path / "nowhere.csv", MASKS, output=tmp_path / "masked.xlsx")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_source_that_breaks_half_way_leaves_nothing(tmp_path, ending):
+    frame = pl.DataFrame({"age": range(50_000), "other": [f"{i:08}" for i in range(50_000)]})
+    path = tmp_path / f"people.{ending}"
+    if ending == "csv":
+        path.write_text(frame.write_csv() + "1,2,3,4\n")
+    else:
+        frame.write_parquet(path)
+        path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(ao.SourceError, match="people"):
+        apply_configuration(path, {"age": Suppress()}, output=tmp_path / "masked.csv")
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_the_source_may_be_replaced(tmp_path):
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"age": [17, 42]}).write_parquet(path)
+    apply_configuration(path, MASKS, output=path)
+    assert pl.read_parquet(path)["age"].to_list() == ["[10, 20)", "[40, 50)"]
+
+
+def test_progress_is_told_from_beginning_to_end(tmp_path):
+    told = []
+    frame = pl.DataFrame({"age": range(300_000), "other": range(300_000)})
+    apply_configuration(
+        frame, MASKS, output=tmp_path / "masked.csv", progress=lambda *what: told.append(what)
+    )
+    assert [doing for doing, *_ in dict.fromkeys((doing,) for doing, _, _ in told)] == [
+        "reading the polars DataFrame",
+        f"writing {tmp_path / 'masked.csv'}",
+    ]
+    assert all(0 <= done <= total == 100 for _, done, total in told)

@@ -1,0 +1,145 @@
+"""A configuration as a step of a scikit-learn pipeline."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import aegis_opt as ao
+from aegis_opt.masking import (
+    Blur,
+    Bucketize,
+    Configuration,
+    Generalize,
+    Identity,
+    Mask,
+    Prefix,
+    Suppress,
+)
+from aegis_opt.release import apply_configuration
+from aegis_opt.release.transformer import MaskingTransformer
+
+TRAIN = pd.DataFrame({"age": [10, 20, 31], "zip": ["01067", "10115", "01099"], "n": [1, 2, 3]})
+
+
+def test_on_the_training_data_it_is_apply_configuration():
+    configuration = Configuration({"age": Generalize(ranges=3), "zip": Prefix(2), "n": Identity()})
+    masked = MaskingTransformer(configuration).fit_transform(TRAIN)
+    pd.testing.assert_frame_equal(masked, apply_configuration(TRAIN, configuration))
+
+
+def test_ranges_are_those_of_the_training_data_and_others_belong_to_the_last():
+    masking = MaskingTransformer({"age": Generalize(ranges=3)}).fit(TRAIN)
+    later = TRAIN.assign(age=[5, 12, 99])
+    assert masking.transform(later)["age"].tolist() == ["[26, 33]", "[10, 17]", "[26, 33]"]
+
+
+def test_missing_values_that_make_integers_real_change_nothing():
+    masking = MaskingTransformer({"age": Generalize(ranges=3), "n": Bucketize(width=2)}).fit(TRAIN)
+    later = TRAIN.assign(age=[12.0, np.nan, 24.0], n=[np.nan, 2.0, 3.0])
+    masked = masking.transform(later)
+    assert masked["age"].isna().tolist() == [False, True, False]
+    assert masked["age"].dropna().tolist() == ["[10, 17]", "[18, 25]"]
+    assert masked["n"].dropna().tolist() == ["[2, 4)", "[2, 4)"]
+
+
+def test_rules_know_values_that_were_never_seen():
+    masking = MaskingTransformer({"zip": Prefix(2), "n": Blur(10), "age": Suppress()}).fit(TRAIN)
+    later = pd.DataFrame({"age": ["x"], "zip": ["99999"], "n": [2**53 + 1]}, index=[7])
+    expected = pd.DataFrame({"age": ["*"], "zip": ["99*"], "n": [9007199254740990]}, index=[7])
+    pd.testing.assert_frame_equal(masking.transform(later), expected)
+
+
+def test_values_that_a_mapping_does_not_list():
+    mapping = {"n": Generalize({"few": [1, 2], "many": [3, 4]})}
+    later = TRAIN.assign(n=[4, 5, 1])
+    with pytest.raises(ao.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
+        MaskingTransformer(mapping).fit(TRAIN).transform(later)
+    masked = MaskingTransformer(mapping, handle_unknown="missing").fit(TRAIN).transform(later)
+    assert masked["n"].isna().tolist() == [False, True, False]
+    assert masked["n"].dropna().tolist() == ["many", "few"]
+
+
+class Rank(Mask):
+    """A mask of another package, which depends on all values."""
+
+    function = "test-rank"
+    kinds = ("integer",)
+
+    def _keys(self, domain):
+        return np.arange(len(domain.values)), lambda keys: [f"rank {k}" for k in keys.tolist()]
+
+
+def test_a_mask_that_is_neither_rule_nor_list_knows_the_training_data():
+    masking = MaskingTransformer({"age": Rank()}, handle_unknown="missing").fit(TRAIN)
+    masked = masking.transform(TRAIN.assign(age=[31, 32, 10]))["age"]
+    assert masked.dropna().tolist() == ["rank 2", "rank 0"]
+    with pytest.raises(ao.MaskError, match=r"attribute 'age': .* 32"):
+        MaskingTransformer({"age": Rank()}).fit(TRAIN).transform(TRAIN.assign(age=[31, 32, 10]))
+
+
+def test_in_a_pipeline_with_one_hot_encoding_and_a_model():
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, 400)
+    data = pd.DataFrame({"age": age, "zip": rng.choice(["01067", "10115", "20095"], 400)})
+    income = (age + rng.normal(0, 5, 400) > 50).astype(int)
+    masking = MaskingTransformer({"age": Generalize(ranges=6), "zip": Prefix(1)})
+    encoding = ColumnTransformer([("one", OneHotEncoder(handle_unknown="ignore"), ["age", "zip"])])
+    model = make_pipeline(masking, encoding, LogisticRegression())
+    assert model.fit(data[:300], income[:300]).score(data[300:], income[300:]) > 0.8
+    names = model[:-1].get_feature_names_out()
+    assert "one__zip_0*" in names
+    assert len(names) == 6 + 3
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(data), model.predict(data))
+
+
+def test_scikit_learns_conventions_hold():
+    masking = MaskingTransformer({"age": Suppress()}, handle_unknown="missing")
+    assert clone(masking).get_params() == masking.get_params()
+    with pytest.raises(NotFittedError):
+        masking.transform(TRAIN)
+    assert masking.fit(TRAIN) is masking
+    assert masking.n_features_in_ == 3
+    assert masking.get_feature_names_out().tolist() == ["age", "zip", "n"]
+    before = TRAIN.copy(deep=True)
+    masking.transform(TRAIN)
+    pd.testing.assert_frame_equal(TRAIN, before)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "text"),
+    [
+        (TRAIN[["age", "n", "zip"]], ao.InvalidInput, "the columns are 'age', 'n', 'zip', but were 'age'"),
+        (TRAIN.assign(age=["a", "b", "c"]), ao.MaskError, "attribute 'age': the values are of kind string"),
+        (TRAIN.to_numpy(), ao.InvalidInput, "pandas DataFrame, not ndarray"),
+    ],
+)
+def test_frames_that_do_not_match_the_training_data(frame, error, text):
+    masking = MaskingTransformer({"age": Generalize(ranges=2)}).fit(TRAIN)
+    with pytest.raises(error) as raised:
+        masking.transform(frame)
+    assert text in str(raised.value)
+
+
+def test_configurations_that_do_not_match_the_training_data():
+    with pytest.raises(ao.UnknownColumn, match="agee"):
+        MaskingTransformer({"agee": Suppress()}).fit(TRAIN)
+    with pytest.raises(ao.MaskError, match="attribute 'zip'"):
+        MaskingTransformer({"zip": Blur(10)}).fit(TRAIN)
+    with pytest.raises(ao.InvalidOption, match="'ignore'"):
+        MaskingTransformer({}, handle_unknown="ignore").fit(TRAIN)
+
+
+def test_the_rest_of_the_package_does_not_import_scikit_learn():
+    code = "import sys, aegis_opt.release; sys.exit('sklearn' in sys.modules or 'sqlglot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
