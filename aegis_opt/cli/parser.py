@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"aegis-opt {version('aegis-opt')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _mask, _solvers):
+    for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _solvers):
         add(commands)
     return parser
 
@@ -218,6 +218,54 @@ def _mask(commands: Commands) -> None:
         help="print the SELECT that masks such a table instead",
     )
     parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
+
+
+def _compare(commands: Commands) -> None:
+    parser = _add_command(
+        commands,
+        "compare",
+        "compare.run_compare",
+        "judge solvers, norms and roundings by the truth, on raw data",
+        "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
+        "command; another source with the same output folder is added to it.",
+    )
+    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
+    parser.add_argument("--label", help="column of the class label (default: as the configurations say)")
+    parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
+    parser.add_argument("--name", help="of the data set in the results (default: as the file is called)")
+    lists = {
+        "--solver": "such as ipf, integer:l2, ipf+controlled, convex:l1+nearest[engine=HIGHS]; also ipfn, "
+        "humanleague, humanleague-integerise, sinkhorn, and random, the floor",
+        "--measure": "what to keep (default mi, chi2, g3)",
+        "--norm": "for each solver that leaves it open",
+        "--rounding": "for each solver that leaves it open; none is one",
+    }
+    for option, text in lists.items():
+        parser.add_argument(option, action="append", metavar="NAME", help=f"{text}; may be repeated")
+    parser.add_argument(
+        "--scope", action="append", choices=("pooled", "single"), help="may be repeated (default both)"
+    )
+    parser.add_argument(
+        "--histograms", choices=("with", "without", "both"), default="both", help="default both"
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0),
+        action="append",
+        metavar="S",
+        help="of what is random; may be repeated (default 0)",
+    )
+    parser.add_argument(
+        "--replicates", type=whole_number(1), default=1, metavar="R", help="of a random estimate (default 1)"
+    )
+    parser.add_argument("--jobs", type=whole_number(1), default=1, metavar="N", help="processes (default 1)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help="seconds for each advisor run and each reconstruction (default none)",
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="results folder")
 
 
 def _solvers(commands: Commands) -> None:

@@ -1,0 +1,83 @@
+"""The two tables of results: their columns, types, and what identifies a row."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+Table = Literal["reconstructions", "advice"]
+
+_RUN = {
+    "dataset": "VARCHAR",
+    "variant": "VARCHAR",  # solver, norm, rounding and options in one text
+    "solver": "VARCHAR",
+    "norm": "VARCHAR",  # "none" where no distance is minimised
+    "rounding": "VARCHAR",  # "none" where there is none
+    "scope": "VARCHAR",
+    "histogram": "BOOLEAN",
+    "seed": "BIGINT",
+}
+_END = {
+    "seconds_total": "DOUBLE",
+    "peak_mb": "DOUBLE",  # growth of resident memory, MiB; null where the system cannot tell
+    "status": "VARCHAR",
+    "error": "VARCHAR",  # what went wrong; null where nothing did
+}
+
+COLUMNS: dict[Table, dict[str, str]] = {
+    "reconstructions": _RUN
+    | {
+        "configuration": "VARCHAR",  # "*" for all of them together
+        "attribute": "VARCHAR",
+        "table": "BIGINT",  # number of the masked table; configurations that share it share the row's numbers
+        "n_values": "BIGINT",
+        "n_groups": "BIGINT",  # masked values; null for all views together
+        "n_labels": "BIGINT",
+        "n_records": "BIGINT",
+        "tvd": "DOUBLE",  # to the raw joint table
+        "objective": "DOUBLE",
+        "residual": "DOUBLE",  # verified from the problem, in records
+        "method": "VARCHAR",
+        "optimal": "BOOLEAN",
+        "gap": "DOUBLE",
+        "seconds_build": "DOUBLE",
+        "seconds_solve": "DOUBLE",
+        "seconds_round": "DOUBLE",
+    }
+    | _END,
+    "advice": _RUN
+    | {
+        "measure": "VARCHAR",
+        "n_configurations": "BIGINT",
+        "n_records": "BIGINT",
+        "n_labels": "BIGINT",
+        "smallest_class": "BIGINT",  # records of the rarest class
+        "best": "VARCHAR",
+        "certified": "BOOLEAN",
+        "regret": "DOUBLE",  # true PUD of the winner minus the least; of a random choice: its expectation
+        "tau": "DOUBLE",  # Kendall's, estimated against true order; null where either is constant
+        "pud_best_estimated": "DOUBLE",
+        "pud_best_true": "DOUBLE",
+        "pud_true_min": "DOUBLE",
+        "pud_true_mean": "DOUBLE",  # what a random choice costs
+        "pud_true_max": "DOUBLE",
+        "pud_error": "DOUBLE",  # mean of abs(estimated - true) over the configurations
+    }
+    | _END,
+}
+
+KEYS: dict[Table, list[str]] = {
+    "reconstructions": ["dataset", "variant", "scope", "histogram", "seed", "attribute", "configuration"],
+    "advice": ["dataset", "variant", "scope", "histogram", "seed", "measure"],
+}
+"""Columns that identify a row; results are sorted by them."""
+
+NOISE_COLUMNS = ("seconds_total", "seconds_build", "seconds_solve", "seconds_round", "peak_mb")
+"""Columns that differ from run to run; all others are the same for the same seed."""
+
+FAILED, TIMED_OUT, SKIPPED = "failed", "timed out", "skipped"
+"""How a run ends that has no result. A skipped one was not tried: not installed, or not made for it."""
+
+OK, NO_WINNER = "ok", "no winner"
+"""How an advisor run ends that has one. Reconstructions say their `Status` in small letters."""
+
+Row = dict[str, Any]

@@ -1,0 +1,251 @@
+"""Results on disk: a folder that grows by one small Parquet file per finished unit of work.
+
+A file is whole or not there, so a run that was killed goes on where it stopped: units whose file exists are
+not run again. `meta.json` says what made the folder; a folder that something else made is refused.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pandas as pd
+
+from aegis_opt.errors import InvalidInput
+from aegis_opt.files import atomic_path
+from aegis_opt.harness.plan import Unit
+from aegis_opt.harness.schema import COLUMNS, KEYS, SKIPPED, Row, Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMAT = "aegis-opt-results"
+VERSION = 1
+
+_PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
+_OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
+_WAY_OUT = "delete it and run the comparison again, which makes only what is missing"
+
+
+class ResultsError(InvalidInput):
+    """A results folder is malformed, cut short, or made by something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a comparison found.
+
+    Attributes
+    ----------
+    advice : DataFrame
+        One row per advisor run; `aegis_opt.harness.schema` says what each column means.
+    reconstructions : DataFrame
+        One row per reconstruction.
+    meta : dict
+        Software and machine, data sets, settings, plan.
+    """
+
+    advice: pd.DataFrame
+    reconstructions: pd.DataFrame
+    meta: dict[str, Any]
+
+
+class Store:
+    """A results folder, open for writing.
+
+    Parameters
+    ----------
+    folder : path
+        Made where it does not exist. A folder that holds results is continued if they are of the same
+        software version, settings and data.
+    meta : dict
+        `settings` and `datasets` must agree with the folder's; the rest is brought up to date.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], meta: dict[str, Any]) -> None:
+        self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ResultsError(f"{self.folder} is a file; results need a folder")
+        path = self.folder / "meta.json"
+        if path.exists():
+            meta = _continued(self.folder, read_meta(self.folder), meta)
+        elif self.folder.is_dir() and any(self.folder.iterdir()):
+            raise ResultsError(f"{self.folder} is not empty and holds no results: choose another folder")
+        with atomic_path(path) as temporary:
+            temporary.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    def is_done(self, unit: Unit, key: str) -> bool:
+        """Whether the unit's results are there. What was skipped is tried again: it may work now."""
+        return self._path(unit.table, key).exists()
+
+    def write(self, unit: Unit, key: str, rows: list[Row]) -> None:
+        """Add the results of a unit."""
+        skipped = all(row["status"] == SKIPPED for row in rows)
+        write_parquet(self._path(unit.table, key, skipped), unit.table, rows)
+        if not skipped:
+            self._path(unit.table, key, skipped=True).unlink(missing_ok=True)
+
+    def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
+        return self.folder / table / f"{key}{'.skipped' if skipped else ''}.parquet"
+
+
+def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """Describe a comparison and what runs it."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "started": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "software": {"python": platform.python_version()} | _versions(),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.platform()},
+        "settings": settings,
+        "datasets": datasets,
+        "plan": plan,
+    }
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Read and check what a results folder says about itself."""
+    path = folder / "meta.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ResultsError(f"{folder} holds no results: there is no {path}") from error
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}): get a whole copy of the folder") from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ResultsError(f'{path}: its "format" is not "{FORMAT}": choose another folder')
+    if meta.get("version") != VERSION:
+        raise ResultsError(
+            f"{path}: results of version {meta.get('version')!r}, while this aegis-opt reads version "
+            f"{VERSION}: use the version that made them, or run the comparison again into a new folder"
+        )
+    for part in ("software", "settings", "datasets", "plan"):
+        if not isinstance(meta.get(part), dict):
+            raise ResultsError(f"{path}: {part!r} is missing: get a whole copy of the folder")
+    return meta
+
+
+def load_results(folder: str | os.PathLike[str]) -> Results:
+    """Read a results folder.
+
+    Parameters
+    ----------
+    folder : path
+        Written by `compare(..., output=folder)` or ``aegis-opt compare -o folder``, finished or not.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ResultsError
+        If it is no results folder, of another version, or a file in it is cut short; the text names it.
+    """
+    path = Path(folder)
+    meta = read_meta(path)
+    return Results(
+        **{str(table): read_parquet(_files(path / table), table) for table in get_args(Table)}, meta=meta
+    )
+
+
+def write_parquet(path: Path, table: Table, rows: list[Row]) -> None:
+    """Write rows with the types of the table, whole or not at all."""
+    columns = COLUMNS[table]
+    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    frame = frame.where(frame.notna(), None)
+    casts = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in columns.items())
+    with atomic_path(path) as temporary, _database().cursor() as connection:
+        connection.register("frame", frame)
+        target = str(temporary).replace("'", "''")
+        connection.execute(f"COPY (SELECT {casts} FROM frame) TO '{target}' (FORMAT parquet)")
+
+
+def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
+    """Read files of one table as one frame, sorted by what identifies a row."""
+    import duckdb
+
+    columns = ", ".join(f'"{name}"' for name in COLUMNS[table])
+    if not files:
+        return pd.DataFrame(columns=list(COLUMNS[table]))
+    with _database().cursor() as connection:
+        try:
+            query = f"SELECT {columns} FROM read_parquet($files)"
+            frame = connection.execute(query, {"files": [str(file) for file in files]}).df()
+        except duckdb.Error as error:
+            if len(files) > 1:  # find the one to blame
+                for file in files:
+                    read_parquet([file], table)
+            cause = str(error).splitlines()[0]
+            raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+    return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Open an empty database in memory, once per process: that takes longer than writing a file."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.parquet") if not file.name.startswith("."))
+
+
+def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Meta data of a folder that goes on; refuse what cannot be compared with what it holds."""
+    way_out = "choose another folder"
+    made_by, now = (meta["software"].get("aegis-opt") for meta in (old, new))
+    if made_by != now:
+        raise ResultsError(f"{folder} was made by aegis-opt {made_by}, this is {now}: {way_out}")
+    for name, value in new["settings"].items():
+        if old["settings"].get(name) != value:
+            raise ResultsError(
+                f"{folder} was made with {name}={old['settings'].get(name)}, not {value}: {way_out}"
+            )
+    for name, description in new["datasets"].items():
+        known = old["datasets"].get(name)
+        if known is not None and known["fingerprint"] != description["fingerprint"]:
+            raise ResultsError(
+                f"{folder} holds results of another data set {name!r} (other records or configurations): "
+                f"{way_out}, or pass another name"
+            )
+    plan = {key: _union(old["plan"].get(key, []), values) for key, values in new["plan"].items()}
+    return new | {
+        "started": old["started"],
+        "continued": new["started"],
+        "datasets": old["datasets"] | new["datasets"],
+        "plan": plan,
+    }
+
+
+def _union(old: list[Any], new: list[Any]) -> list[Any]:
+    return [*old, *(value for value in new if value not in old)]
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in (*_PACKAGES, *_OPTIONAL):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,70 @@
+"""Variants: what a comparison calls its solvers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aegis_opt as ao
+from aegis_opt.harness.variant import Variant, expand
+
+words = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+values = st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    words, st.none() | words, st.none() | words.filter(lambda w: w != "none"), st.dictionaries(words, values)
+)
+def test_a_variant_reads_what_it_writes(solver, norm, rounding, options) -> None:
+    variant = Variant(solver, norm, rounding, options)
+    assert Variant.parse(str(variant)) == variant
+
+
+def test_text_mapping_and_configured_solver_mean_the_same_solver() -> None:
+    text = Variant.of("integer:l1[engine=cp-sat]")
+    mapping = Variant.of({"solver": "integer", "norm": "l1", "engine": "cp-sat"})
+    configured = Variant.of(ao.get_reconstructor("integer", norm="l1", engine="cp-sat"))
+    assert text == mapping
+    assert str(configured) == str(text)
+    assert configured.reconstructor(7) == text.reconstructor(7)
+    assert text.reconstructor(7).seed == 7
+
+
+def test_open_norms_and_roundings_are_filled_in_where_they_fit() -> None:
+    found = expand(["ipf", "convex", "convex:kl", "integer", "sampling"], ["l1", "l2"], ["none", "nearest"])
+    assert list(map(str, found)) == [
+        *("ipf", "ipf+nearest"),
+        *("convex:l1", "convex:l1+nearest", "convex:l2", "convex:l2+nearest"),
+        *("convex:kl", "convex:kl+nearest"),
+        *("integer:l1", "integer:l2"),
+        "sampling",
+    ]
+
+
+def test_a_default_norm_is_spelled_out() -> None:
+    assert str(expand(["convex"])[0]) == "convex:l2"
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "error", "text"),
+    [
+        (["ipff"], {}, ao.UnknownSolver, "did you mean 'ipf'.*humanleague.*random"),
+        (["ipf:::"], {}, ao.InvalidOption, "cannot read the variant"),
+        (["ipf[tolerance]"], {}, ao.InvalidOption, r"\[option=value\]"),
+        (["ipf[speed=9]"], {}, ao.InvalidOption, "no option 'speed'"),
+        (["ipf+nicely"], {}, ao.InvalidOption, "unknown rounding 'nicely'; known: independent"),
+        (["ipf"], {"roundings": ["nicely"]}, ao.InvalidOption, "unknown rounding 'nicely'"),
+        (["ipf"], {"norms": ["l7"]}, ao.InvalidOption, "no solver of this comparison minimises.*'l7'"),
+        (["integer"], {"norms": ["kl"]}, ao.InvalidOption, "minimises none of kl; it has: l1, l2, linf"),
+        (["ipf", "ipf"], {}, ao.InvalidOption, "listed twice"),
+        (["ipfn[speed=9]"], {}, ao.InvalidOption, "peer 'ipfn' has no option 'speed'"),
+        (["random:l1"], {}, ao.InvalidOption, "takes no norm"),
+        ([42], {}, ao.InvalidOption, "not 42"),
+        ([{"norm": "l1"}], {}, ao.InvalidOption, "needs a 'solver'"),
+    ],
+)
+def test_a_wrong_variant_is_told_before_any_work(entries, options, error, text) -> None:
+    with pytest.raises(error, match=f"(?s){text}"):
+        expand(entries, **options)
