@@ -13,8 +13,9 @@ import numpy.typing as npt
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masking import Identity, Mask, Suppress
+from aegis_opt.release.column import Column
 from aegis_opt.release.lookup import SQL_TYPES, Lookup
-from aegis_opt.release.rules import Column, rule_sql
+from aegis_opt.release.rules import rule_sql
 from aegis_opt.sources.column import Column as SourceColumn
 from aegis_opt.sources.tables import quoted_text
 
@@ -68,7 +69,7 @@ class Rows:
     def extents(self) -> dict[str, Domain]:
         """Return, of each column to mask, the least and the greatest value and maybe one that is not whole.
 
-        That is all a rule needs (see `aegis_opt.release.rules.Column`), and costs one scan.
+        That is all a rule needs (see `aegis_opt.release.column.Column`), and costs one scan.
         """
         if not self.columns:
             return {}

@@ -11,8 +11,8 @@ from aegis_opt.domain import Domain, Kind
 from aegis_opt.masking import Generalize, Grouping, Hierarchy, Label, Mask
 from aegis_opt.masking.hierarchy import match_all
 from aegis_opt.masking.mapping import Pairs
+from aegis_opt.release.column import Column
 from aegis_opt.release.literals import TEXT, label_texts, label_type, literal
-from aegis_opt.release.rules import Column
 from aegis_opt.sources.tables import quoted_text
 
 MOST_CASES = 16  # masked values that are told apart by CASE; more of them need a join

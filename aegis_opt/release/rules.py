@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import singledispatch
 from typing import Any, cast
@@ -16,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt.domain import Domain, Kind
+from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masking import (
     Blur,
@@ -40,57 +38,12 @@ from aegis_opt.masking.parameters import (
     microseconds,
     number_text,
 )
+from aegis_opt.release.column import Column, against, as_text, step_labels
 from aegis_opt.release.literals import literal
 from aegis_opt.sources.tables import quoted_text
 
 _MOST_STEPS = 4096  # beyond it a text with one case per step is worse than a lookup
-_IN_A_ROW = 16  # cases that are tried one after the other; more of them are halved first
 _ON_EDGE = 4 * float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a rule may know of a column.
-
-    Parameters
-    ----------
-    sql : str
-        The SQL that gives the values.
-    kind : str
-        Their kind.
-    domain : Domain, optional
-        The values, or some of them: the least, the greatest and, of reals that are not all whole, one that
-        is not. Nothing else about it matters.
-    """
-
-    sql: str
-    kind: Kind
-    domain: Domain | None = None
-
-    @property
-    def present(self) -> str:
-        """The condition that a value is not missing."""
-        # Not x <> NaN: statistics of files leave NaN out, and DuckDB concludes from them that it always holds
-        real = f" AND NOT isnan({self.double})" if self.kind == "real" else ""
-        return f"{self.sql} IS NOT NULL{real}"
-
-    @property
-    def double(self) -> str:
-        """The values as reals."""
-        return f"CAST({self.sql} AS DOUBLE)"
-
-    @property
-    def known(self) -> Domain:
-        """The known values, maybe none."""
-        return Domain(self.kind, np.array([])) if self.domain is None else self.domain
-
-    def whole(self, margin: int) -> str:
-        """The integers in a type in which `margin` can be added or subtracted without overflow."""
-        if self.domain is not None and len(self.domain.values):
-            low, high = (int(v) for v in self.domain.values[[0, -1]])
-            if margin < 2**63 and low - margin >= -(2**63) and high + margin < 2**63:
-                return f"CAST({self.sql} AS BIGINT)"
-        return f"CAST({self.sql} AS DECIMAL(38, 0))"
 
 
 def rule_sql(mask: Mask, column: Column) -> str | None:
@@ -183,12 +136,12 @@ def _(mask: TopCode, column: Column) -> str | None:
     _check_years(mask, column)
     cases = ""
     if mask.bottom is not None:
-        values, (bottom,) = _against(column, [mask.bottom])
+        values, (bottom,) = against(column, [mask.bottom])
         cases += f"WHEN {values} <= {bottom} THEN '<={_bound_text(mask.bottom)}' "
     if mask.top is not None:
-        values, (top,) = _against(column, [mask.top])
+        values, (top,) = against(column, [mask.top])
         cases += f"WHEN {values} >= {top} THEN '>={_bound_text(mask.top)}' "
-    return f"CASE {cases}ELSE {_as_text(column)} END"
+    return f"CASE {cases}ELSE {as_text(column)} END"
 
 
 @_rule.register
@@ -197,8 +150,8 @@ def _(mask: Bucketize, column: Column) -> str | None:
         edges = cast("tuple[Any, ...]", mask.edges)
         texts = [_bound_text(edge) for edge in edges]
         between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
-        values, thresholds = _against(column, edges)
-        return _steps(values, thresholds, [f"<{texts[0]}", *between, f">={texts[-1]}"])
+        values, thresholds = against(column, edges)
+        return step_labels(values, thresholds, [f"<{texts[0]}", *between, f">={texts[-1]}"])
     if column.kind in ("date", "datetime"):
         return _buckets_of_time(mask, column)
     width, origin = cast("Number", mask.width), cast("Number", mask.origin)
@@ -219,6 +172,9 @@ def _(mask: Bucketize, column: Column) -> str | None:
 def _(mask: Blur, column: Column) -> str | None:
     width = mask.width
     if column.kind == "integer" and isinstance(width, int):
+        rounded = cast("tuple[int, ...]", mask.group(column.known).labels)
+        if any(not -(2**63) <= number < 2**63 for number in rounded if number is not None):
+            raise MaskError(f"{mask!r} rounds beyond 64 bits: cut the extremes off with TopCode")
         x = column.whole(3 * width)
         rest = f"(({x} % {width} + {width}) % {width})"
         up = f"CASE WHEN 2 * {rest} >= {width} THEN {width} ELSE 0 END"
@@ -242,12 +198,13 @@ def _(mask: Generalize, column: Column) -> str | None:
     grouping = mask.group(Domain(known.kind, values))
     first = values[np.unique(grouping.groups, return_index=True)[1]]
     labels = cast("tuple[str, ...]", grouping.labels)
-    x, thresholds = _against(column, _scalars(first))
+    x, thresholds = against(column, _scalars(first))
     outside = f"{x} < {thresholds[0]}"
     if column.kind == "real" and _all_whole(known.values):
         outside += f" OR {x} <> floor({x})"
     # A value in no range belongs to the last one
-    return f"CASE WHEN {outside} THEN {quoted_text(labels[-1])} ELSE {_steps(x, thresholds[1:], labels)} END"
+    inside = step_labels(x, thresholds[1:], labels)
+    return f"CASE WHEN {outside} THEN {quoted_text(labels[-1])} ELSE {inside} END"
 
 
 def _range_starts(known: Domain, m: int) -> npt.NDArray[Any]:
@@ -297,9 +254,9 @@ def _buckets_of_time(mask: Bucketize, column: Column) -> str | None:
         return None
     starts = np.array([origin + k * width for k in steps], dtype="datetime64[us]")
     labels = cast("tuple[str, ...]", mask.group(Domain("datetime", starts[:-1])).labels)
-    x, thresholds = _against(column, _scalars(starts))
+    x, thresholds = against(column, _scalars(starts))
     inside = f"{x} >= {thresholds[0]} AND {x} < {thresholds[-1]}"
-    return f"CASE WHEN {inside} THEN {_steps(x, thresholds[1:-1], labels)} END"
+    return f"CASE WHEN {inside} THEN {step_labels(x, thresholds[1:-1], labels)} END"
 
 
 def _step(column: Column, width: Number, origin: Number) -> str:
@@ -344,35 +301,9 @@ def _decimal(number: Decimal, scale: int) -> str:
     return f"CAST('{number:f}' AS DECIMAL({digits}, {scale}))"
 
 
-def _against(column: Column, bounds: Sequence[Any]) -> tuple[str, list[str]]:
-    """Return the values and the bounds in types in which they compare as NumPy compares them."""
-    if column.kind in ("date", "datetime"):
-        moments = [b if isinstance(b, dt.datetime) else dt.datetime(b.year, b.month, b.day) for b in bounds]
-        return f"CAST({column.sql} AS TIMESTAMP)", [literal(moment) for moment in moments]
-    if column.kind == "integer" and all(isinstance(bound, int) for bound in bounds):
-        return column.sql, [literal(bound) for bound in bounds]
-    return column.double, [literal(float(bound)) for bound in bounds]
-
-
 def _scalars(values: npt.NDArray[Any]) -> list[Any]:
     scalars: list[Any] = values.tolist()
     return scalars
-
-
-def _steps(x: str, thresholds: Sequence[str], labels: Sequence[str]) -> str:
-    """Return labels[i] for the values from thresholds[i - 1] up to, but without, thresholds[i]."""
-    if len(thresholds) > _IN_A_ROW:
-        middle = len(thresholds) // 2
-        below = _steps(x, thresholds[:middle], labels[: middle + 1])
-        above = _steps(x, thresholds[middle + 1 :], labels[middle + 1 :])
-        return f"CASE WHEN {x} < {thresholds[middle]} THEN {below} ELSE {above} END"
-    if not thresholds:
-        return quoted_text(labels[0])
-    cases = [
-        f"WHEN {x} < {threshold} THEN {quoted_text(label)}"
-        for threshold, label in zip(thresholds, labels, strict=False)
-    ]
-    return f"CASE {' '.join(cases)} ELSE {quoted_text(labels[-1])} END"
 
 
 def _bound_text(bound: Any) -> str:
@@ -380,18 +311,6 @@ def _bound_text(bound: Any) -> str:
     if isinstance(bound, dt.date):
         return moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
     return number_text(bound)
-
-
-def _as_text(column: Column) -> str:
-    """Return values that stay what they are as text."""
-    if column.kind == "date":
-        return f"strftime({column.sql}, '%Y-%m-%d')"
-    if column.kind == "datetime":
-        stamp = f"strftime({column.sql}, '%Y-%m-%d') || 'T' || strftime({column.sql}, '%H:%M:%S.%f')"
-        return f"regexp_replace({stamp}, '(T00:00:00)?[.]000000$', '')"
-    if column.kind == "real":
-        return f"CAST({column.double} + {literal(0.0)} AS VARCHAR)"  # -0.0 is 0.0
-    return f"CAST({column.sql} AS VARCHAR)"
 
 
 def _check_years(mask: Mask, column: Column) -> None:

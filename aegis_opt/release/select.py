@@ -14,9 +14,10 @@ from aegis_opt.errors import (
     UnknownName,
 )
 from aegis_opt.masking import Configuration, Identity, Mask, Suppress
+from aegis_opt.release.column import Column
 from aegis_opt.release.engine import named
 from aegis_opt.release.lookup import Lookup, listed_domain
-from aegis_opt.release.rules import Column, rule_sql
+from aegis_opt.release.rules import rule_sql
 from aegis_opt.sources.tables import quoted
 
 DIALECTS = {

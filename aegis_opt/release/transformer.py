@@ -15,10 +15,11 @@ from aegis_opt.errors import InvalidInput, InvalidOption, MaskError, MissingDepe
 from aegis_opt.masking import Configuration, Generalize, Identity, Mask
 from aegis_opt.masking.parameters import some
 from aegis_opt.release.apply import replaced_in_pandas, table_store
+from aegis_opt.release.column import Column
 from aegis_opt.release.engine import Rows, named, needed_domains, only_missing
 from aegis_opt.release.lookup import Lookup, listed_domain
 from aegis_opt.release.progress import readable
-from aegis_opt.release.rules import Column, rule_sql
+from aegis_opt.release.rules import rule_sql
 from aegis_opt.sources.tables import PandasTable
 
 try:

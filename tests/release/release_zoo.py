@@ -56,7 +56,7 @@ AWKWARD = {
     "string": ["", "a", "ab*", "it's", 'say "hi"', "a\\b", "日本語です", "🤦🏼‍♂️x", "é", " padded "],
 }
 RANDOM = {
-    "integer": st.integers(-(2**63), 2**63 - 1) | st.integers(-2000, 2000),
+    "integer": st.integers(-(2**63) + 5, 2**63 - 6) | st.integers(-2000, 2000),  # Blur stays within 64 bits
     "real": st.floats(-1e9, 1e9)
     | st.integers(-500, 500).map(lambda i: i / 10)
     | st.integers(-9, 9).map(float),

@@ -10,7 +10,17 @@ from release_zoo import AWKWARD, RULES, assert_agree, domains, expected, fits, f
 
 import aegis_opt as ao
 from aegis_opt.domain import Domain
-from aegis_opt.masking import Bucketize, Configuration, Generalize, Mask, Prefix, Suppress, TopCode, Truncate
+from aegis_opt.masking import (
+    Blur,
+    Bucketize,
+    Configuration,
+    Generalize,
+    Mask,
+    Prefix,
+    Suppress,
+    TopCode,
+    Truncate,
+)
 from aegis_opt.release import DIALECTS, select_sql
 
 TYPES = {
@@ -150,6 +160,15 @@ def test_a_value_that_no_mask_can_show_is_an_error_or_null(connection):
         run(connection, Bucketize(width=0.5), huge)
     store(connection, huge)
     assert run(connection, Bucketize(width=0.5), "real") == ["[1, 1.5)", None]
+
+
+def test_the_ends_of_64_bits(connection):
+    domain = Domain.of([-(2**63), 2**63 - 1])
+    values = store(connection, domain)
+    for mask in (m for m in fitting(domain) if m not in (Blur(4), Blur(5))):
+        assert_agree(run(connection, mask, domain), expected(mask, domain), values, mask)
+    with pytest.raises(ao.MaskError, match=r"attribute 'x': .* rounds beyond 64 bits"):
+        run(connection, Blur(4), domain)
 
 
 def test_masked_values_that_would_merge_as_text_are_refused():
