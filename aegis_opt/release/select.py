@@ -137,7 +137,7 @@ def _translated(
         import sqlglot
         from sqlglot import exp
     except ModuleNotFoundError as error:
-        raise MissingDependency("SQL is translated by sqlglot: pip install sqlglot") from error
+        raise MissingDependency("SQL is translated by sqlglot: pip install aegis-opt[sql]") from error
 
     joins: list[str] = []
     items: list[str] = []
