@@ -2,17 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e
 
-.PHONY: demo test lint types unit docs bench clean
+.PHONY: demo test lint types unit docs clean
 
-$(READY): pyproject.toml constraints.txt
+$(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e ".[dev,bench,plot]"
-	@touch $(READY)
+	@touch $@
 
-demo: $(READY)
+$(VENV)/.demo: $(VENV)/.base pyproject.toml
+	$(INSTALL) ".[plot]"
+	@touch $@
+
+READY := $(VENV)/.ready
+$(READY): $(VENV)/.base pyproject.toml
+	$(INSTALL) ".[dev,bench,plot,spark,sql]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
 	$(BIN)/aegis-opt demo --output out
 
 test: lint types unit
@@ -28,7 +36,7 @@ unit: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal
 
 docs: $(READY)
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e ".[docs]"
+	$(INSTALL) ".[docs]"
 	$(BIN)/mkdocs build --strict
 
 clean:

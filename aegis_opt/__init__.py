@@ -10,6 +10,8 @@ The data flow is source -> summary -> problem -> reconstruction -> predictive ut
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from aegis_opt import datasets
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.domain import Domain
@@ -31,6 +33,7 @@ from aegis_opt.errors import (
     UnknownName,
     UnknownSolver,
 )
+from aegis_opt.harness import Results, ResultsError, compare, compare_reconstructions, load_results
 from aegis_opt.masking import (
     Blur,
     Bucketize,
@@ -74,12 +77,17 @@ from aegis_opt.measures import (
 from aegis_opt.plotting import plot_ranking
 from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.reconstruction import Reconstruction, Status
+from aegis_opt.release import OutputError, apply_configuration, source_domains
+from aegis_opt.report import write_report
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.base import Capabilities, Reconstructor
 from aegis_opt.solvers.convex_range import optimal_range
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
 from aegis_opt.solvers.spread import spread_over_seeds
 from aegis_opt.summary import Summary, summarize
+
+if TYPE_CHECKING:
+    from aegis_opt.release.transformer import MaskingTransformer as MaskingTransformer
 
 __all__ = [
     "ROUNDINGS",
@@ -105,10 +113,13 @@ __all__ = [
     "MaskError",
     "Measure",
     "MissingDependency",
+    "OutputError",
     "Prefix",
     "Problem",
     "Reconstruction",
     "Reconstructor",
+    "Results",
+    "ResultsError",
     "RoundingImpossible",
     "SourceError",
     "Status",
@@ -125,11 +136,14 @@ __all__ = [
     "View",
     "advise",
     "all_configurations",
+    "apply_configuration",
     "available_measures",
     "available_solvers",
     "candidate_masks",
     "chi_square",
     "chi_square_corrected",
+    "compare",
+    "compare_reconstructions",
     "count_configurations",
     "cramers_v",
     "cramers_v_corrected",
@@ -143,6 +157,7 @@ __all__ = [
     "get_reconstructor",
     "goodman_kruskal_tau",
     "load_configurations",
+    "load_results",
     "mutual_information",
     "mutual_information_corrected",
     "optimal_range",
@@ -151,8 +166,19 @@ __all__ = [
     "register_measure",
     "round_table",
     "save_configurations",
+    "source_domains",
     "spread_over_seeds",
     "summarize",
     "theils_u",
     "tvd",
+    "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `MaskingTransformer` when it is asked for: its base classes are scikit-learn's."""
+    if name == "MaskingTransformer":
+        from aegis_opt.release.transformer import MaskingTransformer
+
+        return MaskingTransformer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

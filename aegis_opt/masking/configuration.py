@@ -15,7 +15,7 @@ from aegis_opt.masking.generalize import Generalize
 from aegis_opt.masking.hierarchy import Hierarchy
 
 
-class UnknownKey(UnknownName, KeyError):  # noqa: N818
+class UnknownKey(UnknownName, KeyError):
     """A mapping has no entry of that name; being a `KeyError`, it keeps ``get`` and ``in`` working."""
 
     def __str__(self) -> str:
