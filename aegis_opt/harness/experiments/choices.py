@@ -1,0 +1,203 @@
+"""What each method picks and how long it takes, from the file on disk to the winner."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from aegis_opt.advisor import advise
+from aegis_opt.errors import InvalidInput
+from aegis_opt.files import atomic_path
+from aegis_opt.harness.exhaustive import CLASSIFIERS, MAX_CATEGORIES, SplitError, train_and_score
+from aegis_opt.harness.experiments.base import Settings
+from aegis_opt.harness.mascara import mascara_scores
+from aegis_opt.harness.rowwise import rowwise_mascara, rowwise_sampling
+from aegis_opt.harness.truth import Case, prepare
+from aegis_opt.masking import Configurations, load_configurations
+from aegis_opt.release import apply_configuration
+from aegis_opt.summary import Summary, summarize
+
+ADVISOR = "advisor"
+ADVISOR_PAPER = "advisor, single view, rounded"
+SAMPLING, SAMPLING_FAST = "sampling, row by row", "sampling, from one scan"
+MASCARA, MASCARA_FAST = "mascara, row by row", "mascara, from one scan"
+EXHAUSTIVE = "exhaustive"
+
+_REPEATS = 3  # of what takes seconds; the median counts
+
+
+def restricted(case: Case, most: int | None) -> Case:
+    """Return the case with its configurations loaded and the label named, and only the first of them."""
+    given = case.configurations
+    if given is None:
+        raise InvalidInput(f"data set {case.name!r} has no configurations: pass some")
+    if not isinstance(given, Configurations):
+        given = Configurations(given) if isinstance(given, dict) else load_configurations(given)  # type: ignore[arg-type]
+    label = case.label or given.label
+    if label is None:
+        raise InvalidInput(f"data set {case.name!r}: neither the call nor the configurations name a label")
+    kept = {name: given[name] for name in list(given)[:most]}
+    return dataclasses.replace(case, label=label, configurations=Configurations(kept, label=label))
+
+
+def read_frame(case: Case) -> pd.DataFrame:
+    """Read the rows of a case into a pandas frame."""
+    if isinstance(case.source, pd.DataFrame):
+        return case.source
+    frame: pd.DataFrame = apply_configuration(case.source, {})
+    return frame
+
+
+def timed_picks(case: Case, settings: Settings) -> pd.DataFrame:
+    """Let every method pick, each from scratch; imports are loaded before the clock starts.
+
+    Methods that take seconds run three times, and the median counts.
+
+    Returns
+    -------
+    DataFrame
+        method, measure ("none" where the method has none), configuration, seconds, certified.
+    """
+    seed, label, masks = settings.seed, case.label, case.configurations
+    assert label is not None
+    assert isinstance(masks, Configurations)
+    rows: list[dict[str, Any]] = []
+
+    def add(method: str, measure: str, pick: Any, seconds: float, certified: bool = False) -> None:
+        rows.append(
+            {
+                "method": method,
+                "measure": measure,
+                "configuration": pick,
+                "seconds": seconds,
+                "certified": certified,
+            }
+        )
+
+    def advised(method: str, **options: Any) -> None:
+        for measure in settings.measures:
+            advice, seconds = _clock(lambda m=measure: advise(_scan(case), m, **options), _REPEATS)  # type: ignore[misc]
+            add(method, measure, advice.best, seconds, advice.certified)
+
+    _clock(lambda: advise(_scan(case), settings.measures[0]))  # loads what has to be loaded
+    advised(ADVISOR)
+    advised(ADVISOR_PAPER, scope="single", rounding="independent", seed=seed, replicates=1)
+    advised(SAMPLING_FAST, scope="single", solver="sampling", seed=seed, replicates=1)
+    scores, seconds = _clock(lambda: mascara_scores(_scan(case)), _REPEATS)
+    add(MASCARA_FAST, "none", scores.idxmin(), seconds)
+    frame, reading = _clock(lambda: read_frame(case))
+    scores, seconds = _clock(lambda: rowwise_mascara(frame, masks))
+    add(MASCARA, "none", scores.idxmin(), reading + seconds)
+    deviations, spent = rowwise_sampling(frame, label, masks, settings.measures, seed)
+    for measure in settings.measures:
+        add(SAMPLING, measure, deviations[measure].idxmin(), reading + spent[measure])
+    found = pd.DataFrame(rows)
+    found.insert(0, "dataset", case.name)
+    return found
+
+
+def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.DataFrame:
+    """Scores of every configuration and classifier; those in the cache are not trained again.
+
+    Cached scores belong to the same data, configurations, seed and encoding; their times are those of the
+    run that trained them.
+    """
+    label, masks = case.label, case.configurations
+    assert label is not None
+    assert isinstance(masks, Configurations)
+    frame = read_frame(case)
+    parts = []
+    fingerprint = "" if settings.cache is None else prepare(case).fingerprint
+    for name in classifiers:
+        path = None
+        if settings.cache is not None:
+            key = f"{fingerprint}-{settings.seed}-{MAX_CATEGORIES}"
+            path = settings.cache / f"{case.name}-{name}-{key}.csv"
+            if path.exists():
+                parts.append(pd.read_csv(path))
+                continue
+        try:
+            scores = train_and_score(
+                frame,
+                label,
+                masks,
+                [name],
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+                progress=settings.progress,
+            )
+        except SplitError as error:
+            raise SplitError(f"data set {case.name!r}: {error}") from error
+        parts.append(scores)
+        if path is not None:
+            with atomic_path(path) as temporary:
+                scores.to_csv(temporary, index=False)
+    return pd.concat(parts, ignore_index=True).assign(dataset=case.name)
+
+
+def judged_by_training(picks: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of each pick per classifier, next to the best and the mean over all configurations.
+
+    Parameters
+    ----------
+    picks : DataFrame
+        Columns method, measure and configuration (None: no winner).
+    scores : DataFrame
+        As `train_and_score` returns them.
+
+    Returns
+    -------
+    DataFrame
+        Also a row per classifier for the exhaustive baseline, which picks the best by definition.
+    """
+    rows = []
+    for classifier, part in scores.groupby("classifier", sort=False):
+        accuracy = part.set_index("configuration")["accuracy"]
+        top: dict[str, Any] = {
+            "method": EXHAUSTIVE,
+            "measure": "none",
+            "configuration": accuracy.idxmax(),
+        }
+        picked: list[dict[str, Any]] = picks[list(top)].to_dict("records")  # type: ignore[assignment]
+        for pick in [*picked, top]:
+            known = pick["configuration"] in accuracy.index
+            rows.append(
+                pick
+                | {
+                    "classifier": classifier,
+                    "accuracy": accuracy[pick["configuration"]] if known else float("nan"),
+                    "best": accuracy.max(),
+                    "mean": accuracy.mean(),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def exhaustive_seconds(scores: pd.DataFrame) -> dict[str, float]:
+    """Time to mask, train and score all configurations, per classifier and for all of them together."""
+    spent = scores.groupby("classifier", sort=False)["seconds"].sum()
+    return {str(name): float(seconds) for name, seconds in spent.items()} | {"all": float(spent.sum())}
+
+
+def classifier_title(name: str) -> str:
+    """A classifier's name for people."""
+    return CLASSIFIERS[name].split(",")[0]
+
+
+def _scan(case: Case) -> Summary:
+    return summarize(case.source, case.label, case.configurations)
+
+
+def _clock(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
+    """Run; return the last result and the median time."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - start)
+    return result, statistics.median(times)

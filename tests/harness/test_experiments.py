@@ -1,0 +1,138 @@
+"""The paper's experiments: each runs, writes its tables and figure, and shows the claims beside them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from aegis_opt.datasets import clinic
+from aegis_opt.errors import InvalidInput, MissingDependency, UnknownName
+from aegis_opt.harness.exhaustive import SplitError
+from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, get_experiment, run_experiment
+from aegis_opt.harness.experiments.base import Claim, Experiment, judge, new_figure
+from aegis_opt.harness.experiments.k_anonymity import hierarchy_of
+from aegis_opt.harness.truth import Case
+from aegis_opt.masking import Configurations, Suppress, save_configurations
+
+SMALL = Settings(
+    cases=(Case.of(clinic(200)),), measures=("mi",), classifiers=("nb",), configurations=3, small=True
+)
+RUN_EVERYWHERE = [name for name in EXPERIMENTS if name != "k-anonymity"]
+
+
+@pytest.mark.parametrize("name", RUN_EVERYWHERE)
+def test_each_experiment_writes_its_tables_and_a_figure(name: str, tmp_path: Path) -> None:
+    outcome = run_experiment(name, SMALL, tmp_path)
+    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    for title, table in outcome.tables.items():
+        assert len(table) > 0
+        written = pd.read_csv(tmp_path / f"{name}-{title}.csv")
+        assert list(written.columns) == list(table.columns)
+    assert len(outcome.claims) == len(get_experiment(name).claims) > 0
+    assert get_experiment(name).title in str(outcome)
+
+
+def test_the_exhaustive_baseline_picks_the_best_and_nobody_beats_it() -> None:
+    accuracy = run_experiment("end-to-end", SMALL).tables["accuracy"]
+    assert (accuracy["accuracy"] <= accuracy["best"] + 1e-12).all()
+    assert (accuracy["best"] >= accuracy["mean"]).all()
+    top = accuracy[accuracy["method"] == "exhaustive"]
+    assert (top["accuracy"] == top["best"]).all()
+    methods = {"advisor", "sampling, row by row", "mascara, row by row", "exhaustive"}
+    assert methods <= set(accuracy["method"])
+
+
+def test_trained_scores_are_kept_and_used_again(tmp_path: Path) -> None:
+    first = run_experiment("end-to-end", SMALL, tmp_path).tables["runtime"]
+    kept = list((tmp_path / "trained").iterdir())
+    assert len(kept) == 1
+    again = run_experiment("end-to-end", SMALL, tmp_path).tables["runtime"]
+    trained = first["method"] == "exhaustive, nb"
+    assert first[trained]["seconds"].tolist() == pytest.approx(again[trained]["seconds"].tolist())
+
+
+def test_numbers_other_than_times_repeat() -> None:
+    runs = [run_experiment("tvd", SMALL).tables["tvd"] for _ in range(2)]
+    pd.testing.assert_frame_equal(*runs)
+
+
+def test_reconstructing_from_the_histogram_is_closer_than_sampling() -> None:
+    table = run_experiment("tvd", SMALL).tables["tvd"].set_index("method")["mean"]
+    assert table["pooled +1D"] <= table["single view +1D"] <= table["sampling +1D"]
+
+
+def test_a_claim_is_judged_by_its_range_and_by_what_was_run() -> None:
+    def drawn(_: object) -> object:
+        return new_figure(1, 1)[0]
+
+    claims = tuple(
+        Claim("x", what, low, high, lambda _, v=value: v)
+        for what, low, high, value in [
+            ("inside", 0.45, 0.5, 0.47),
+            ("rounds to it", 0.81, 0.81, 0.8139),
+            ("below", 0.45, 0.5, 0.2),
+            ("above", 2, 2, 9.0),
+            ("open", 7, float("inf"), 90.0),
+            ("absent", 1, 1, None),
+        ]
+    )
+    judged = judge(Experiment("x", "x", "x", lambda _: {}, drawn, claims), {})  # type: ignore[arg-type]
+    assert judged["verdict"].tolist() == [
+        "as the paper says",
+        "as the paper says",
+        "below the paper",
+        "above the paper",
+        "as the paper says",
+        "not run",
+    ]
+    assert judged["paper"].tolist() == ["0.45 to 0.5", "0.81", "0.45 to 0.5", "2", "at least 7", "1"]
+
+
+def test_an_unknown_experiment_lists_what_exists() -> None:
+    with pytest.raises(UnknownName, match=r"did you mean 'scalability'\? Known: .*end-to-end.*tvd"):
+        run_experiment("scalabilty")
+
+
+def test_an_experiment_on_data_asks_for_it() -> None:
+    with pytest.raises(InvalidInput, match="'tvd' needs a data set"):
+        run_experiment("tvd")
+
+
+def test_data_sets_are_found_in_a_folder_or_below_it(tmp_path: Path) -> None:
+    data = clinic(50)
+    assert data.configurations is not None
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        data.frame.to_csv(tmp_path / name / "data.csv", index=False)
+        save_configurations(
+            Configurations(data.configurations, label=data.label), tmp_path / name / "configurations.json"
+        )
+    assert [case.name for case in cases_in(tmp_path)] == ["a", "b"]
+    assert [case.name for case in cases_in(tmp_path / "b")] == ["b"]
+    with pytest.raises(InvalidInput, match=r"no data\.csv"):
+        cases_in(tmp_path / "c")
+
+
+def test_a_data_set_too_small_to_train_on_says_so() -> None:
+    frame = pd.DataFrame({"x": range(20), "y": ["a"] * 19 + ["rare"]})
+    case = Case("lonely", frame, "y", Configurations({"all": {"x": Suppress()}}))
+    with pytest.raises(SplitError, match="data set 'lonely': class 'rare'"):
+        run_experiment("mlp", Settings(cases=(case,)))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("anjana") is not None, reason="anjana is installed")
+def test_without_anjana_the_way_to_install_it_is_told() -> None:
+    with pytest.raises(MissingDependency, match="pip install --no-deps anjana"):
+        run_experiment("k-anonymity", SMALL)
+
+
+def test_hierarchies_come_from_the_folder_or_from_the_values(tmp_path: Path) -> None:
+    (tmp_path / "age.csv").write_text("1,young,*\n80,old,*\n")
+    assert hierarchy_of(pd.Series([1, 80], name="age"), tmp_path).n_levels == 3
+    made = hierarchy_of(pd.Series([-3, 0, 44], name="other"), tmp_path)
+    assert [row[-1] for row in made.rows] == ["*"] * 3
+    assert made.rows[0][1] == "[-5, 0["
+    assert hierarchy_of(pd.Series(["u", "v"], name="word"), None).n_levels == 2
