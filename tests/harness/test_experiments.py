@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,9 +16,10 @@ from aegis_opt.errors import InvalidInput, MissingDependency, UnknownName
 from aegis_opt.harness.exhaustive import SplitError
 from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, get_experiment, run_experiment
 from aegis_opt.harness.experiments.base import Claim, Experiment, judge, new_figure
-from aegis_opt.harness.experiments.k_anonymity import hierarchy_of
+from aegis_opt.harness.experiments.k_anonymity import anonymous_configurations, hierarchy_of
 from aegis_opt.harness.truth import Case
 from aegis_opt.masking import Configurations, Suppress, save_configurations
+from aegis_opt.release import apply_configuration
 
 SMALL = Settings(
     cases=(Case.of(clinic(200)),), measures=("mi",), classifiers=("nb",), configurations=3, small=True
@@ -127,6 +131,70 @@ def test_a_data_set_too_small_to_train_on_says_so() -> None:
 def test_without_anjana_the_way_to_install_it_is_told() -> None:
     with pytest.raises(MissingDependency, match="pip install --no-deps anjana"):
         run_experiment("k-anonymity", SMALL)
+
+
+def _raise_until_anonymous(
+    data: pd.DataFrame,
+    _: list[str],
+    kept: list[str],
+    k: int,
+    __: float,
+    levels: dict[str, dict[int, list[str]]],
+) -> tuple[pd.DataFrame, int, dict[str, int]]:
+    """What anjana does, in little: raise the attribute with most values until every group has k rows."""
+    reached = dict.fromkeys(kept, 0)
+    raw = data.copy()
+    while data.groupby(kept).size().min() < k:
+        able = [name for name in kept if reached[name] + 1 < len(levels[name])]
+        if not able:
+            return pd.DataFrame(), 0, reached
+        name = max(able, key=lambda one: data[one].nunique())
+        reached[name] += 1
+        ladder = dict(zip(levels[name][0], levels[name][reached[name]], strict=True))
+        data[name] = raw[name].map(ladder)
+    return data, 0, reached
+
+
+@pytest.fixture
+def anjana(monkeypatch: pytest.MonkeyPatch) -> None:
+    package, anonymity = ModuleType("anjana"), ModuleType("anjana.anonymity")
+    vars(anonymity)["k_anonymity_inner"] = _raise_until_anonymous
+    monkeypatch.setitem(sys.modules, "anjana", package)
+    monkeypatch.setitem(sys.modules, "anjana.anonymity", anonymity)
+
+
+@pytest.mark.usefixtures("anjana")
+def test_configurations_by_anonymity_release_no_combination_fewer_than_k_times() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 40, 600) for name in "abcde"})
+    frame["y"] = rng.integers(0, 2, 600)
+    masks, sizes = anonymous_configurations(frame, "y", 5, 0, None, k=5)
+    assert len(masks) == len(sizes) == 5
+    for name, chosen in masks.items():
+        released = apply_configuration(frame, chosen)
+        least = released.groupby(list("abcde")).size().min()
+        assert least == sizes.set_index("configuration").loc[name, "k"] >= 5
+        assert sum(isinstance(mask, Suppress) for mask in chosen.values()) == 2
+
+
+@pytest.mark.usefixtures("anjana")
+def test_a_value_that_its_hierarchy_does_not_list_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,*\n2,*\n")
+    frame = pd.DataFrame({"a": [1, 2, 7], "y": [0, 1, 0]})
+    with pytest.raises(InvalidInput, match=r"a\.csv' does not list .*7.* of 'a'"):
+        anonymous_configurations(frame, "y", 5, 0, tmp_path)
+
+
+@pytest.mark.usefixtures("anjana")
+def test_the_anonymity_experiment_compares_with_the_unmasked_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 40, 400)
+    frame = pd.DataFrame({"x": x, "z": rng.integers(0, 9, 400), "w": 0, "v": 0, "y": (x > 19).astype(int)})
+    case = Case("made", frame, "y", Configurations({"all": {"x": Suppress()}}))
+    settings = Settings(cases=(case,), measures=("mi",), classifiers=("nb",), configurations=3)
+    accuracy = run_experiment("k-anonymity", settings, tmp_path).tables["accuracy"].set_index("method")
+    assert accuracy.loc["unmasked", "accuracy"] == 1.0
+    assert accuracy.loc["advisor", "accuracy"] <= accuracy.loc["exhaustive", "accuracy"]
 
 
 def test_hierarchies_come_from_the_folder_or_from_the_values(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Tables = Mapping[str, pd.DataFrame]
 
+NOT_RUN = "not run"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -133,8 +135,11 @@ class Outcome:
             parts.append(textwrap.fill(self.experiment.notes, 110))
         for name, table in self.tables.items():
             parts.append(f"[{name}]\n{as_text(table)}")
-        if len(self.claims):
-            parts.append(f"[the paper's claims beside this run]\n{as_text(self.claims)}")
+        run = self.claims[self.claims["verdict"] != NOT_RUN] if len(self.claims) else self.claims
+        if len(run):
+            parts.append(f"[the paper's claims beside this run]\n{as_text(run)}")
+        if len(run) < len(self.claims):
+            parts.append(f"{len(self.claims) - len(run)} claims are about what was not run.")
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> Outcome:
@@ -196,7 +201,7 @@ def _range(low: float, high: float) -> str:
 def _verdict(ours: float | None, low: float, high: float) -> str:
     """Compare after rounding as the paper does: 2 digits of a number between 0 and 1, 2 significant else."""
     if ours is None or ours != ours:
-        return "not run"
+        return NOT_RUN
     slack = 0.005 if max(abs(low), abs(high)) <= 1 else 0.05 * abs(low if high == float("inf") else high)
     if low - slack <= ours <= high + slack:
         return "as the paper says"

@@ -87,7 +87,20 @@ def anonymous_configurations(
     found: dict[str, dict[str, Mask]] = {}
     rows = []
     seen = set()
-    text = frame[list(ladders)].astype(str)
+    # anjana compares cells and takes NumPy arrays: every text of a hierarchy becomes a number
+    texts: dict[str, dict[str, int]] = {name: {} for name in ladders}
+    levels: dict[str, dict[int, pd.Series]] = {}
+    for name, ladder in ladders.items():
+        known = texts[name]
+        coded = np.array([[known.setdefault(cell, len(known)) for cell in row] for row in ladder.rows])
+        levels[name] = {level: pd.Series(coded[:, level]) for level in range(ladder.n_levels)}
+    numbers = pd.DataFrame({name: frame[name].astype(str).map(texts[name]) for name in ladders})
+    for name in ladders:
+        if numbers[name].isna().any():
+            value = frame.loc[numbers[name].isna(), name].iloc[0]
+            raise InvalidInput(
+                f"the hierarchy {ladders[name]!r} does not list {value!r} of {name!r}: add a row"
+            )
     for _ in range(20 * n):
         if len(found) == n:
             break
@@ -95,13 +108,8 @@ def anonymous_configurations(
         if tuple(kept) in seen:
             continue
         seen.add(tuple(kept))
-        levels = {
-            name: {
-                level: [row[level] for row in ladders[name].rows] for level in range(ladders[name].n_levels)
-            }
-            for name in kept
-        }
-        released, _, reached = k_anonymity_inner(text[kept].copy(), [], list(kept), k, 0, levels)
+        steps = {name: dict(levels[name]) for name in kept}
+        released, _, reached = k_anonymity_inner(numbers[kept].copy(), [], list(kept), k, 0, steps)
         if released.empty or all(reached[name] == ladders[name].n_levels - 1 for name in kept):
             continue
         title = f"k{k}-{len(found) + 1:02d}"
