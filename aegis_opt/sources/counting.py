@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
@@ -54,30 +55,36 @@ class Counter:
         distinct = self._estimate_distinct()
         label_domain, label_counts = self._count_label(distinct[self.label])
         self._check_sizes(distinct, len(label_domain))
-        found: dict[str, JointCounts] = {}
-        for done, (name, joint) in enumerate(self._each_attribute(distinct, progress), start=1):
-            found[name] = joint
-            progress(f"counted {name}", 1 + done, of)
-        return label_domain, label_counts, {column.name: found[column.name] for column in self.attributes}
+        count_attributes = self._one_by_one if self.records.parallel == 1 else self._at_the_same_time
+        found = count_attributes(distinct, progress)
+        progress(f"counted {self.records.description}", of, of)
+        return label_domain, label_counts, {column.name: found[column] for column in self.attributes}
 
-    def _each_attribute(
-        self, distinct: dict[Column, int], progress: Progress
-    ) -> Iterator[tuple[str, JointCounts]]:
-        """Count the attributes, as many at a time as the engine likes."""
-        if self.records.parallel == 1:
-            for done, column in enumerate(self.attributes, start=1):
-                progress(f"counting {column.name}", done, len(self.columns))
-                yield column.name, self._count_joint(column, distinct.get(column))
-            return
+    def _one_by_one(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, JointCounts]:
+        found = {}
+        for done, column in enumerate(self.attributes, start=1):
+            progress(f"counting {column.name}", done, len(self.columns))
+            found[column] = self._count_joint(column, distinct.get(column))
+        return found
+
+    def _at_the_same_time(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, JointCounts]:
+        """Have a few queries under way; after an error or Ctrl-C none goes on behind the caller's back."""
+        found = {}
         with ThreadPoolExecutor(self.records.parallel) as pool:
-            futures = {pool.submit(self._count_joint, c, distinct.get(c)): c.name for c in self.attributes}
+            futures = {pool.submit(self._count_joint, c, distinct.get(c)): c for c in self.attributes}
             try:
-                for future in as_completed(futures):
-                    yield futures[future], future.result()
-            except BaseException:  # Ctrl-C too: nothing goes on behind the caller's back
+                progress("counting the attributes", 1, len(self.columns))
+                for done, future in enumerate(as_completed(futures), start=2):
+                    column = futures[future]
+                    found[column] = future.result()
+                    progress(f"counted {column.name}", done, len(self.columns))
+            except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                self.records.stop()
+                while not all(future.done() for future in futures):  # one may be about to start its query
+                    self.records.stop()
+                    time.sleep(0.1)
                 raise
+        return found
 
     def _estimate_distinct(self) -> dict[Column, int]:
         """Estimate the distinct values, of the label always and of attributes where there is a limit."""

@@ -115,14 +115,17 @@ class CsvTable(Table):
         best: tuple[list[str], str] = [], ""
         try:
             for separator in candidates:
-                with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+                # Only the header is judged here: what is read ahead of it may be in another encoding
+                with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
                     header = next(csv.reader(file, delimiter=separator), [])
                 if len(header) > len(best[0]):
                     best = header, separator
-        except (OSError, UnicodeDecodeError, csv.Error, EOFError) as error:
+        except (OSError, csv.Error, EOFError) as error:
             raise SourceError(
                 f"{path} cannot be read as CSV ({error}): save it as UTF-8 text with a header line"
             ) from error
+        if any("\udc80" <= character <= "\udcff" for character in "".join(best[0])):
+            raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
         if not best[0]:
             raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
         return best

@@ -46,6 +46,20 @@ def open_table(source: object) -> Table:
     )
 
 
+@contextmanager
+def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory that writes to no terminal and whose temporary files go with it."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder:
+        config: dict[str, Any] = {"temp_directory": folder}
+        if memory is not None:
+            config["memory_limit"] = memory
+        with duckdb.connect(config=config) as connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+
+
 @dataclass(frozen=True)
 class DuckDBEngine(Engine):
     """A source that DuckDB counts.
@@ -78,15 +92,9 @@ class DuckDBEngine(Engine):
 
     @contextmanager
     def open(self, positions: Sequence[int]) -> Iterator[Records]:
-        """Connect to a database of its own, whose temporary files go with it."""
-        import duckdb
-
-        with tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder:
-            config: dict[str, Any] = {"temp_directory": folder}
-            if self.memory is not None:
-                config["memory_limit"] = self.memory
-            with duckdb.connect(config=config) as connection:
-                yield _DuckDBRecords(self.table, connection, positions)
+        """Connect to a database of its own."""
+        with connect(self.memory) as connection:
+            yield _DuckDBRecords(self.table, connection, positions)
 
 
 class _DuckDBRecords(Records):
@@ -134,9 +142,11 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -
     """Do long work in a thread, so that Ctrl-C is heard at once.
 
     DuckDB does not look for signals while a query runs. On any exception in the caller's thread, such as
-    KeyboardInterrupt, `interrupt` is called and the work's end awaited; work that cannot be interrupted is
-    left to end on its own.
+    KeyboardInterrupt, `interrupt` is called and the work's end awaited. Work that cannot be interrupted is
+    done in the caller's thread: left alone, it would crash Python at its exit.
     """
+    if interrupt is None:
+        return work()
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -151,9 +161,8 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -
     try:
         worker.join()
     except BaseException:
-        if interrupt is not None:
-            interrupt()
-            worker.join()
+        interrupt()
+        worker.join()
         raise
     if errors:
         raise errors[0]

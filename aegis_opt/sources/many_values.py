@@ -18,9 +18,13 @@ from aegis_opt.sources.column import Column
 from aegis_opt.sources.engine import Records
 
 LEAST = 10  # values, so that a grid has room beside infinities and the missing value
-_SECOND = 1_000_000  # microseconds
-_CLOCK = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "D": 86_400 * _SECOND}
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "D": "days", "M": "months", "Y": "years"}
+_CLOCK = {  # microseconds
+    "seconds": 1_000_000,
+    "minutes": 60_000_000,
+    "hours": 3_600_000_000,
+    "days": 86_400_000_000,
+}
+_CALENDAR = {"months": 1, "years": 1, "decades": 10, "centuries": 100}  # months, else years
 
 
 @dataclass(frozen=True)
@@ -132,19 +136,19 @@ def _text(width: Fraction) -> str:
 
 
 def _recode_time(records: Records, column: Column, max_values: int) -> Recoding:
-    for unit in _UNITS:
-        if column.kind == "date" and unit in _CLOCK:
-            continue
+    """Choose the finest unit of which at most `max_values`, beside missing, lie between first and last."""
+    clock = _CLOCK if column.kind == "datetime" else {}
+    for unit, step in (clock | _CALENDAR).items():
         key = _time_key(records, column, unit)
         fetched = records.query(f"SELECT min({key}) AS low, max({key}) AS high FROM {{records}}")
-        span = (int(fetched["high"][0]) - int(fetched["low"][0])) // _CLOCK.get(unit, 1)
-        if span + 2 <= max_values:
-            stored = "us" if unit in _CLOCK else unit
-            final = "D" if column.kind == "date" else "us"
+        units = (int(fetched["high"][0]) - int(fetched["low"][0])) // step + 1
+        if units < max_values:
+            stored = "us" if unit in _CLOCK else "M" if unit == "months" else "Y"
+            final = "us" if column.kind == "datetime" else "D"
             decode = partial(_moments, stored=stored, final=final)
-            return Recoding(column, key, f"whole {_UNITS[unit]}", decode=decode)
+            return Recoding(column, key, f"whole {unit}", decode=decode)
     raise SourceError(
-        f"{column.description}: column {column.name!r} spans {span + 1:,} years, more than "
+        f"{column.description}: column {column.name!r} spans {units:,} centuries, more than "
         f"max_values={max_values}: raise max_values, or leave the column out"
     )
 
@@ -154,7 +158,9 @@ def _time_key(records: Records, column: Column, unit: str) -> str:
     if unit in _CLOCK:
         return sql.integer_bin(records.micros(column.position), _CLOCK[unit])
     day = column.sql if column.kind == "date" else sql.day_of(records.micros(column.position))
-    return sql.month(day) if unit == "M" else f"(year({day}) - 1970)"
+    if unit == "months":
+        return sql.month(day)
+    return f"({sql.integer_bin(f'year({day})', _CALENDAR[unit])} - 1970)"
 
 
 def _moments(fetched: npt.NDArray[Any], stored: str, final: str) -> npt.NDArray[Any]:

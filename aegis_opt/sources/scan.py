@@ -93,8 +93,8 @@ def scan(
 
     Notes
     -----
-    Ctrl-C stops the query under way. That of a DuckDB relation runs on a connection of the caller's, who can
-    stop it with ``connection.interrupt()``.
+    Ctrl-C stops the query under way. That of a DuckDB relation runs on a connection of the caller's, which a
+    relation does not give away: there Ctrl-C is heard when the count of a column ends.
 
     Examples
     --------

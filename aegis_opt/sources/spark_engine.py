@@ -58,8 +58,6 @@ class _SparkRecords(Records):
 
     def query(self, sql: str) -> Fetched:
         """Run one job; its result comes as Arrow, which keeps integers and NULLs apart."""
-        from pyspark.errors import PySparkException
-
         session = self._frame.sparkSession
         session.addTag(self._tag)  # tags belong to the thread
         try:
@@ -68,7 +66,7 @@ class _SparkRecords(Records):
             raise MissingDependency(
                 "counts come back from Spark as Arrow: pip install aegis-opt[spark]"
             ) from error
-        except PySparkException as error:
+        except _spark_errors() as error:
             raise SourceError(
                 f"{self.description} cannot be counted: {first_lines(error)}. Correct what it reads, or "
                 "the session"
@@ -86,6 +84,19 @@ class _SparkRecords(Records):
     def stop(self) -> None:
         """Cancel this scan's jobs, and no others of the session."""
         self._frame.sparkSession.interruptTag(self._tag)
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    """Return what Spark raises: its own errors, and of a classic session also Java's as they are."""
+    import importlib.util
+
+    from pyspark.errors import PySparkException
+
+    if importlib.util.find_spec("py4j") is None:  # a client of Spark Connect alone
+        return (PySparkException,)
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+    return PySparkException, Py4JError
 
 
 def _to_numpy(column: Any) -> npt.NDArray[Any]:

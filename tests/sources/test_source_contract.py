@@ -81,12 +81,31 @@ def pandas_frame() -> pd.DataFrame:
     )
 
 
-KINDS = ["csv", "csv.gz", "tsv", "semicolons", "parquet", "pandas", "polars", "arrow", "relation"]
+def spark_frame(session, path):
+    polars_frame().rename({"Text": "Text 2"}).write_parquet(path)
+    return session.read.parquet(str(path)).toDF(*RECORDS)
 
 
-@pytest.fixture(params=KINDS)
+KINDS = [
+    "csv",
+    "csv.gz",
+    "tsv",
+    "semicolons",
+    "parquet",
+    "partitions",
+    "pandas",
+    "polars",
+    "arrow",
+    "relation",
+]
+SPARK = pytest.param("spark", marks=pytest.mark.spark)
+
+
+@pytest.fixture(params=[*KINDS, SPARK])
 def source(request, tmp_path):
     kind = request.param
+    if kind == "spark":
+        return spark_frame(request.getfixturevalue("spark"), tmp_path / "records.parquet")
     if kind in ("csv", "tsv", "csv.gz", "semicolons"):
         separator = {"tsv": "\t", "semicolons": ";"}.get(kind, ",")
         text = pandas_frame().to_csv(index=False, sep=separator)
@@ -96,6 +115,12 @@ def source(request, tmp_path):
     if kind == "parquet":
         polars_frame().write_parquet(tmp_path / "records.parquet")
         return str(tmp_path / "records.parquet")
+    if kind == "partitions":  # the label is in the folders' names only
+        for label, part in polars_frame().group_by("y"):
+            folder = tmp_path / f"y={label[0] or '__HIVE_DEFAULT_PARTITION__'}"
+            folder.mkdir()
+            part.drop("y").write_parquet(folder / "part.parquet")
+        return tmp_path / "*" / "*.parquet"
     if kind == "relation":
         return duckdb.from_arrow(polars_frame().rename({"Text": "Text 2"}).to_arrow())  # SQL ignores case
     return {"pandas": pandas_frame, "polars": polars_frame, "arrow": lambda: polars_frame().to_arrow()}[

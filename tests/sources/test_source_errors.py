@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -36,17 +41,121 @@ def test_unsupported_ending(tmp_path):
         (b"x,y\n1,0\n2,1,7\n", r"Line: 3.*Expected Number of Columns: 2 Found: 3"),
         (b"x,y\n1,0\n2\n", r"Line: 3.*Found: 1"),
         (b'x,y\n1,"0\n2,1\n', "unterminated quote"),
-        (b"x,y\n1,\xe9\n2,1\n", "0xe9.*save it as UTF-8"),
+        (b"x,y\n1,\xe9\n2,1\n", "Line: 2.*not utf-8.*all in UTF-8"),
+        (b"\xe9,y\n1,0\n2,1\n", "header line is not in UTF-8"),
         (b"", "is empty"),
         (b"x,y\n", "has no records"),
     ],
-    ids=["long row", "short row", "open quote", "latin-1", "empty", "header only"],
+    ids=["long row", "short row", "open quote", "latin-1", "latin-1 header", "empty", "header only"],
 )
 def test_malformed_csv_names_the_file_and_the_line(tmp_path, content, message):
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
     with pytest.raises(SourceError, match=rf"(?s)bad\.csv.*{message}"):
         scan(path, "y")
+
+
+def test_a_second_encoding_in_the_middle_of_one_of_many_files(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n" + "é,0\n" * 50, encoding="utf-8")
+    (tmp_path / "b.csv").write_bytes(b"x,y\n" + b"\xc3\xa9,0\n" * 50 + b"\xe9,1\n")
+    with pytest.raises(
+        SourceError, match=r"(?s)Line: 52.*not utf-8.*b\.csv.*all in UTF-8.*or read it yourself"
+    ):
+        scan(tmp_path / "*.csv", "y")
+
+
+def test_a_parquet_file_cut_short_among_whole_ones(tmp_path):
+    for name in ("a", "b"):
+        pl.DataFrame({"x": range(9000), "y": [i % 2 for i in range(9000)]}).write_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    whole = (tmp_path / "b.parquet").read_bytes()
+    (tmp_path / "b.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SourceError, match=r"b\.parquet.*cut short.*get a whole copy"):
+        scan(tmp_path / "*.parquet", "y")
+    (tmp_path / "b.parquet").write_bytes(whole[:50] + whole[-2000:])  # the end is there, the middle is not
+    with pytest.raises(SourceError, match=r"b\.parquet"):
+        scan(tmp_path / "*.parquet", "y")
+
+
+def test_a_missing_partition_lists_those_that_exist(tmp_path):
+    for year in ("2019", "2021"):
+        (tmp_path / f"year={year}").mkdir()
+        pl.DataFrame({"x": [1, 2], "y": [0, 1]}).write_parquet(tmp_path / f"year={year}" / "p.parquet")
+    for pattern in ("year=2020/*.parquet", "year=2020/**/*.parquet"):
+        with pytest.raises(SourceError, match=r"no file matches .*has year=2019, year=2021"):
+            scan(tmp_path / pattern, "y")
+    (tmp_path / "stray.parquet").write_bytes((tmp_path / "year=2019" / "p.parquet").read_bytes())
+    with pytest.raises(SourceError, match=r"differently partitioned folders \(year= against none\)"):
+        scan(tmp_path / "**" / "*.parquet", "y")
+
+
+def test_files_that_disagree_about_a_column(tmp_path):
+    write = {"a": [1, 2], "b": [1.5, 2.0]}
+    for name, values in write.items():
+        pl.DataFrame({"x": values, "z": [1, 2], "y": [0, 1]}).write_parquet(tmp_path / f"{name}.parquet")
+    message = r"column 'x' is BIGINT in .*a\.parquet and DOUBLE in .*b\.parquet: convert"
+    with pytest.raises(SourceError, match=message):
+        scan(tmp_path / "*.parquet", "y")
+    assert list(scan(tmp_path / "*.parquet", "y", ["z"]).attributes) == ["z"]  # x is not in use
+    pl.DataFrame({"x": [1, 2], "y": [0, 1]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(SourceError, match=r"b\.parquet has other columns than .*a\.parquet .*'z'"):
+        scan(tmp_path / "*.parquet", "y")
+    (tmp_path / "a.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text("x,y\n1,0\nn/a,1\n")
+    with pytest.raises(SourceError, match=r"'x' is integer in .*a\.csv and text in .*b\.csv: correct one"):
+        scan(tmp_path / "*.csv", "y")
+
+
+def test_files_that_agree_about_a_column_though_not_to_the_letter(tmp_path):
+    pl.DataFrame({"x": [1, 2], "y": [0, 1]}, schema={"x": pl.Int8, "y": pl.Int64}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    pl.DataFrame({"y": [0, 1], "x": [2**40, None]}).write_parquet(tmp_path / "b.parquet")
+    assert scan(tmp_path / "*.parquet", "y").attributes["x"].domain.to_list() == [1, 2, 2**40, None]
+    (tmp_path / "a.csv").write_text("x,zip,y\n1,12345,0\n2,99999,1\n")
+    (tmp_path / "b.csv").write_text("x,zip,y\n1.5,01234,0\n2,22222,1\n")
+    found = scan(tmp_path / "*.csv", "y").attributes
+    assert found["x"].domain.to_list() == [1.0, 1.5, 2.0]
+    assert found["zip"].domain.to_list() == ["01234", "12345", "22222", "99999"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "records", "message"),
+    [
+        (30, 50, r"'y' has 30 classes in 50 records.*choose another label, or put its values into ranges"),
+        (1001, 5000, r"'y' has 1,001 classes in 5,000 records; at most 1,000"),
+        (9000, 9000, r"'y' has about \d,\d{3} classes; at most 1,000"),
+    ],
+)
+def test_a_label_of_more_classes_than_records_make_sense_of(classes, records, message):
+    frame = pl.DataFrame({"x": range(records), "y": [i % classes for i in range(records)]})
+    with pytest.raises(SourceError, match=message):
+        scan(frame, "y")
+    assert len(scan(frame.with_columns(pl.col("y") % 20), "y").label_domain) == 20
+
+
+def test_no_permission_to_read():
+    script = """
+import os, sys, duckdb
+from aegis_opt.errors import SourceError
+from aegis_opt.sources import scan
+if os.getuid() == 0:
+    os.setuid(65534)  # root may read anything
+try:
+    scan(sys.argv[1], "y")
+except SourceError as error:
+    print(error)
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "secret.csv")
+        path.write_text("x,y\n1,0\n")
+        os.chmod(folder, 0o755)
+        os.chmod(path, 0o000)
+        shown = subprocess.run(
+            [sys.executable, "-c", script, path], capture_output=True, text=True, check=True
+        )
+    assert shown.stdout.startswith(f"no permission to read {path}: ask its owner")
 
 
 def test_truncated_compressed_csv_and_parquet(tmp_path):

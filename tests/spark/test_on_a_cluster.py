@@ -1,0 +1,159 @@
+"""The same job on a real cluster: the same counts, bit for bit, also when a worker is lost in the middle."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
+from aegis_opt.masking import Bucketize, Suppress, Truncate
+from aegis_opt.sources import columns, scan
+from aegis_opt.summary import summarize
+
+pytestmark = pytest.mark.spark
+
+EVERY_TYPE = """
+    SELECT
+        CASE WHEN i % 11 > 0 THEN (hash(i) % 100)::TINYINT END AS tiny,
+        (hash(i, 1) % 4000)::BIGINT - 2000 + (1::BIGINT << 60) AS whole,
+        CASE i % 3 WHEN 0 THEN 18446744073709551615 % (i + 2) ELSE i END::UBIGINT AS unsigned,
+        CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN -0.0 WHEN 2 THEN 0.0 WHEN 3 THEN '-inf'
+            WHEN 4 THEN NULL ELSE (hash(i, 2) % 900)::DOUBLE / 7 - 50 END::DOUBLE AS real,
+        ((hash(i, 3) % 50)::FLOAT / 10)::FLOAT AS narrow,
+        ((hash(i, 4) % 3000)::DECIMAL(9, 2) / 100)::DECIMAL(9, 2) AS price,
+        (1234567890123456789.0123456789 * (i % 40))::DECIMAL(38, 10) AS long,
+        CASE WHEN i % 13 > 0 THEN i % 2 = 0 END AS flag,
+        DATE '1890-01-01' + (hash(i, 5) % 60000)::INTEGER AS day,
+        TIMESTAMP '1969-12-30' + to_microseconds((hash(i, 6) % 400)::BIGINT * 1234567890) AS stamp,
+        TIMESTAMPTZ '2020-03-08 00:00:00+00' + to_minutes((hash(i, 7) % 900)::BIGINT) AS zoned,
+        CASE WHEN i % 17 > 0 THEN chr((97 + hash(i, 8) % 26)::INTEGER) || 'ü日' || hash(i, 9) % 9 END AS text,
+        CASE WHEN i % 19 > 0 THEN i % 4 END AS label
+    FROM range(5000) AS r(i)
+"""
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    path = tmp_path_factory.mktemp("types") / "types.parquet"
+    duckdb.sql(EVERY_TYPE).write_parquet(str(path))
+    return str(path)
+
+
+def assert_same(one, other):
+    assert one.label_domain == other.label_domain
+    np.testing.assert_array_equal(one.label_counts, other.label_counts)
+    assert list(one.attributes) == list(other.attributes)
+    for name, counts in one.attributes.items():
+        assert counts.domain == other.attributes[name].domain, name
+        assert counts.domain.values.dtype == other.attributes[name].domain.values.dtype
+        np.testing.assert_array_equal(counts.table, other.attributes[name].table, err_msg=name)
+        assert counts.coarsening == other.attributes[name].coarsening
+
+
+def test_every_type_is_counted_as_duckdb_counts_it(spark, parquet):
+    assert_same(scan(spark.read.parquet(parquet), "label"), scan(parquet, "label"))
+
+
+def test_columns_of_many_values_are_coarsened_alike(spark, parquet):
+    ours = scan(parquet, "label", max_values=60)
+    assert sum(counts.coarsening is not None for counts in ours.attributes.values()) >= 8
+    assert_same(scan(spark.read.parquet(parquet), "label", max_values=60), ours)
+
+
+def test_the_saved_summary_is_the_same_file(spark, parquet, tmp_path):
+    configurations = {
+        "a": {"price": Bucketize(width=5), "zoned": Truncate("day"), "text": Suppress()},
+        "b": {"price": Bucketize(width=10)},
+    }
+    for name, source in (("duckdb", parquet), ("spark", spark.read.parquet(parquet))):
+        summarize(source, "label", configurations, max_values=1000).save(tmp_path / f"{name}.json")
+    assert (tmp_path / "duckdb.json").read_bytes() == (tmp_path / "spark.json").read_bytes()
+
+
+def test_a_million_values(spark):
+    frame = spark.range(1_000_000).selectExpr("id * 1000 AS x", "id % 2 AS y")
+    counts = scan(frame, "y").attributes["x"]
+    np.testing.assert_array_equal(counts.domain.values, np.arange(1_000_000) * 1000)
+    np.testing.assert_array_equal(counts.table, np.tile([[1, 0], [0, 1]], (500_000, 1)))
+
+
+def test_bad_input_is_named(spark, parquet):
+    frame = spark.sql("SELECT 1 AS x, array(1) AS items, 0 AS y UNION ALL SELECT 2, array(2), 1")
+    assert columns(frame) == ("x", "items", "y")
+    with pytest.raises(UnknownColumn, match=r"unknown column 'z'.*the Spark DataFrame"):
+        scan(frame, "y", ["z"])
+    with pytest.raises(SourceError, match=r"'items' is of type array<int>.*leave it out"):
+        scan(frame, "y")
+    with pytest.raises(InvalidOption, match=r"spark\.executor\.memory"):
+        scan(frame, "y", memory="1GB")
+    with pytest.raises(SourceError, match=r"several columns called 'x'"):
+        columns(frame.selectExpr("x", "x", "y"))
+    failing = frame.selectExpr("IF(x = 2, raise_error('the disk is on fire'), x) AS x", "y")
+    with pytest.raises(SourceError, match=r"cannot be counted.*the disk is on fire"):
+        scan(failing, "y")
+
+
+def test_an_interrupted_scan_leaves_no_job_running(spark):
+    slow = "aggregate(sequence(0L, 1000000L), 0L, (sum, x) -> sum + x % 3) % 5 AS slow"
+    frame = spark.range(0, 10_000, 1, 2500).selectExpr(slow, "id % 2 AS y")
+    tracker = spark.sparkContext.statusTracker()
+
+    def stop(what, done, of):
+        if done == 1:
+            while not tracker.getActiveJobsIds():
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan(frame, "y", progress=stop)
+    assert not tracker.getActiveJobsIds()
+
+
+def test_masked_data_on_spark(spark, monkeypatch):
+    folder = Path(__file__).parents[1] / "release"
+    if (folder / "spark_check.py").exists():
+        monkeypatch.syspath_prepend(folder)
+        importlib.import_module("spark_check").check_on_spark(spark)
+
+
+def test_a_worker_lost_in_the_middle_changes_nothing(spark, cluster):
+    n, parts = 28_800_000, 24
+    frame = spark.range(0, n, 1, parts).selectExpr(
+        *(f"(id * {prime} + xxhash64(id) * 0) % {prime - 1} AS a{prime}" for prime in (11, 13, 17)),
+        "id % 2 AS y",
+    )
+    tracker = spark.sparkContext.statusTracker()
+    lost = threading.Event()
+
+    def lose_a_worker():
+        while not lost.is_set():
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            busy = sum(stage.numActiveTasks for stage in stages if stage)
+            unfinished = any(stage and 2 <= stage.numCompletedTasks < parts // 2 for stage in stages)
+            if busy >= 2 and unfinished:  # both executors work, and one has results to lose
+                cluster.kill_worker()
+                lost.set()
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=lose_a_worker, daemon=True)
+    killer.start()
+    try:
+        result = scan(frame, "y")
+        assert lost.is_set()
+        assert cluster.living_workers() == 1
+    finally:
+        lost.set()
+        killer.join()
+        cluster.start_worker()
+        cluster.wait_for_workers(2)
+    assert result.label_counts.tolist() == [n // 2, n // 2]
+    for prime in (11, 13, 17):
+        table = result.attributes[f"a{prime}"].table
+        half = n // (prime - 1)  # id * prime and id are alike modulo the even prime - 1
+        assert table.tolist() == [[half, 0], [0, half]] * ((prime - 1) // 2)
