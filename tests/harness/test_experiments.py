@@ -16,6 +16,8 @@ from aegis_opt.errors import InvalidInput, MissingDependency, UnknownName
 from aegis_opt.harness.exhaustive import SplitError
 from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, get_experiment, run_experiment
 from aegis_opt.harness.experiments.base import Claim, Experiment, judge, new_figure
+from aegis_opt.harness.experiments.choices import judged_by_training
+from aegis_opt.harness.experiments.end_to_end import side_by_side
 from aegis_opt.harness.experiments.k_anonymity import anonymous_configurations, hierarchy_of
 from aegis_opt.harness.truth import Case
 from aegis_opt.masking import Configurations, Suppress, save_configurations
@@ -40,13 +42,24 @@ def test_each_experiment_writes_its_tables_and_a_figure(name: str, tmp_path: Pat
 
 
 def test_the_exhaustive_baseline_picks_the_best_and_nobody_beats_it() -> None:
-    accuracy = run_experiment("end-to-end", SMALL).tables["accuracy"]
+    tables = run_experiment("end-to-end", SMALL).tables
+    accuracy, wide = tables["accuracy"], tables["picks"].set_index("method")["nb"]
     assert (accuracy["accuracy"] <= accuracy["best"] + 1e-12).all()
     assert (accuracy["best"] >= accuracy["mean"]).all()
     top = accuracy[accuracy["method"] == "exhaustive"]
     assert (top["accuracy"] == top["best"]).all()
+    assert wide["best of all"] == top["best"].iloc[0]
+    assert wide["mean of all"] == pytest.approx(top["mean"].iloc[0])
     methods = {"advisor", "sampling, row by row", "mascara, row by row", "exhaustive"}
     assert methods <= set(accuracy["method"])
+
+
+def test_a_method_without_a_winner_stays_in_the_table() -> None:
+    scores = pd.DataFrame({"configuration": ["a", "b"], "classifier": "nb", "accuracy": [0.5, 0.75]})
+    picks = pd.DataFrame({"method": ["m", "n"], "measure": "mi", "configuration": ["a", None]})
+    table = side_by_side(judged_by_training(picks, scores).assign(dataset="d")).set_index("method")
+    assert table["configuration"].to_dict()["n"] == "no winner"
+    assert table["nb"].fillna(-1).to_dict() == {"m": 0.5, "n": -1, "best of all": 0.75, "mean of all": 0.625}
 
 
 def test_trained_scores_are_kept_and_used_again(tmp_path: Path) -> None:
@@ -81,6 +94,7 @@ def test_a_claim_is_judged_by_its_range_and_by_what_was_run() -> None:
             ("above", 2, 2, 9.0),
             ("open", 7, float("inf"), 90.0),
             ("absent", 1, 1, None),
+            ("tiny", 0, 1e-8, 1e-3),
         ]
     )
     judged = judge(Experiment("x", "x", "x", lambda _: {}, drawn, claims), {})  # type: ignore[arg-type]
@@ -91,8 +105,17 @@ def test_a_claim_is_judged_by_its_range_and_by_what_was_run() -> None:
         "above the paper",
         "as the paper says",
         "not run",
+        "above the paper",
     ]
-    assert judged["paper"].tolist() == ["0.45 to 0.5", "0.81", "0.45 to 0.5", "2", "at least 7", "1"]
+    assert judged["paper"].tolist() == [
+        "0.45 to 0.5",
+        "0.81",
+        "0.45 to 0.5",
+        "2",
+        "at least 7",
+        "1",
+        "0 to 1e-08",
+    ]
 
 
 def test_an_unknown_experiment_lists_what_exists() -> None:

@@ -173,11 +173,11 @@ def judge(experiment: Experiment, tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def as_text(table: pd.DataFrame, most: int = 60) -> str:
-    """Format a table for the terminal: at most so many lines, numbers with four significant digits."""
-    shown = table.head(most)
+def as_text(table: pd.DataFrame, most: int = 70) -> str:
+    """Format a table for the terminal: the first rows of a long one, numbers with four significant digits."""
+    shown = table if len(table) <= most else table.head(5)
     text = shown.to_string(index=False, float_format=lambda x: f"{x:.4g}", na_rep="-")
-    return text if len(table) <= most else f"{text}\n... {len(table) - most} more rows"
+    return text if len(table) <= most else f"{text}\n... {len(table) - len(shown)} more rows"
 
 
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, Any]:
@@ -199,10 +199,11 @@ def _range(low: float, high: float) -> str:
 
 
 def _verdict(ours: float | None, low: float, high: float) -> str:
-    """Compare after rounding as the paper does: 2 digits of a number between 0 and 1, 2 significant else."""
+    """Compare after rounding as the paper does: to 2 decimals from 0.1 to 1, else to about 2 digits."""
     if ours is None or ours != ours:
         return NOT_RUN
-    slack = 0.005 if max(abs(low), abs(high)) <= 1 else 0.05 * abs(low if high == float("inf") else high)
+    scale = max(abs(end) for end in (low, high) if abs(end) != float("inf"))
+    slack = 0.005 if 0.1 <= scale <= 1 else 0.05 * scale
     if low - slack <= ours <= high + slack:
         return "as the paper says"
     return "below the paper" if ours < low else "above the paper"

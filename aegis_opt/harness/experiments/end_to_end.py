@@ -58,8 +58,25 @@ def run_with(settings: Settings, classifiers: tuple[str, ...]) -> dict[str, pd.D
     runtime = pd.concat(runtimes, ignore_index=True)
     return {
         "runtime": runtime[["dataset", "method", "measure", "seconds", "times the advisor"]],
+        "picks": side_by_side(accuracy),
         "accuracy": accuracy[[*first, *(c for c in accuracy if c not in first)]],
     }
+
+
+def side_by_side(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of each pick, a column per classifier, then the best and the mean over the configurations."""
+    keys = ["dataset", "method", "measure", "configuration"]
+    rows = accuracy[accuracy["method"] != EXHAUSTIVE].fillna({"configuration": "no winner"})
+    order = pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
+    wide = rows.pivot(index=keys, columns="classifier", values="accuracy")  # noqa: PD010 (keeps gaps)
+    picked = wide.reindex(order)
+    picked = picked[list(dict.fromkeys(rows["classifier"]))]
+    parts = [picked.reset_index()]
+    for name in ("best", "mean"):
+        floor = accuracy.pivot_table(index="dataset", columns="classifier", values=name, sort=False)
+        parts.append(floor.reset_index().assign(method=f"{name} of all", measure="none"))
+    table = pd.concat(parts, ignore_index=True).sort_values("dataset", kind="stable", ignore_index=True)
+    return table[[*keys, *picked.columns]].rename_axis(columns=None)
 
 
 def _relative(runtime: pd.DataFrame) -> pd.DataFrame:
