@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e
 
-.PHONY: demo test lint types unit docs clean
+DATA ?= data
+.DEFAULT_GOAL := test
+.PHONY: demo test lint types unit docs bench bench-paper clean
 
 $(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,7 +35,15 @@ types: $(READY)
 	$(BIN)/mypy
 
 unit: $(READY)
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"
+	$(BIN)/pytest -m spark
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.small --output out/bench
+	$(BIN)/aegis-opt report out/bench -o out/bench.html
+
+bench-paper: $(READY)
+	$(BIN)/python -m benchmarks.paper --data $(DATA) -o out/paper
 
 docs: $(READY)
 	$(INSTALL) ".[docs]"
