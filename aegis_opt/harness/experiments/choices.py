@@ -13,7 +13,7 @@ import pandas as pd
 from aegis_opt.advisor import advise
 from aegis_opt.errors import InvalidInput
 from aegis_opt.files import atomic_path
-from aegis_opt.harness.exhaustive import CLASSIFIERS, MAX_CATEGORIES, SplitError, train_and_score
+from aegis_opt.harness.exhaustive import MAX_CATEGORIES, SplitError, train_and_score
 from aegis_opt.harness.experiments.base import Settings
 from aegis_opt.harness.mascara import mascara_scores
 from aegis_opt.harness.rowwise import rowwise_mascara, rowwise_sampling
@@ -182,11 +182,6 @@ def exhaustive_seconds(scores: pd.DataFrame) -> dict[str, float]:
     """Time to mask, train and score all configurations, per classifier and for all of them together."""
     spent = scores.groupby("classifier", sort=False)["seconds"].sum()
     return {str(name): float(seconds) for name, seconds in spent.items()} | {"all": float(spent.sum())}
-
-
-def classifier_title(name: str) -> str:
-    """A classifier's name for people."""
-    return CLASSIFIERS[name].split(",")[0]
 
 
 def _scan(case: Case) -> Summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,6 @@ from aegis_opt.harness.experiments.choices import (
     EXHAUSTIVE,
     MASCARA,
     SAMPLING,
-    classifier_title,
     exhaustive_seconds,
     judged_by_training,
     restricted,
@@ -23,6 +22,7 @@ from aegis_opt.harness.experiments.choices import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _CLASSIFIERS = ("lr", "svm", "rf", "sgd", "nb")
@@ -134,45 +134,49 @@ def _lookup(
 
 
 def draw(tables: Tables) -> Figure:
-    """Draw runtimes (bars, logarithmic) above accuracies (dots between the mean and the best)."""
+    """Draw runtimes (logarithmic) above accuracies (dots beside a bar from the mean to the best)."""
     runtime, accuracy = tables["runtime"], tables["accuracy"]
     datasets = list(dict.fromkeys(runtime["dataset"]))
     figure, axes = new_figure(6.0 * len(datasets), 9.0, columns=len(datasets), rows=2)
     for column, dataset in enumerate(datasets):
-        part = runtime[runtime["dataset"] == dataset]
-        seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values(ascending=False)
-        top = axes[0, column]
-        colours = ["tab:blue" if name.startswith(ADVISOR) else "tab:gray" for name in seconds.index]
-        top.barh(list(seconds.index), seconds.to_numpy(), color=colours)
-        top.set_xscale("log")
-        top.set_xlabel("seconds, mean over measures")
-        top.set_title(dataset)
+        _draw_runtime(axes[0, column], runtime[runtime["dataset"] == dataset])
+        axes[0, column].set_title(dataset)
         _draw_accuracy(axes[1, column], accuracy[accuracy["dataset"] == dataset])
     return figure
 
 
-def _draw_accuracy(axes: object, part: pd.DataFrame) -> None:
-    shown: Sequence[str] = (ADVISOR, SAMPLING, MASCARA)
-    classifiers = list(dict.fromkeys(part["classifier"]))
+def _draw_runtime(axes: Axes, part: pd.DataFrame) -> None:
+    seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values(ascending=False)
+    for y, (name, value) in enumerate(seconds.items()):
+        axes.plot(value, y, "o", color="tab:blue" if str(name).startswith(ADVISOR) else "tab:gray")
+        axes.annotate(f"{value:.3g} s", (value, y), (6, -3), textcoords="offset points", fontsize=8)
+    axes.set_yticks(range(len(seconds)), [str(name) for name in seconds.index])
+    axes.set_xscale("log")
+    axes.margins(x=0.2)
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_xlabel("seconds, mean over measures")
+
+
+def _draw_accuracy(axes: Axes, part: pd.DataFrame) -> None:
+    colours = {ADVISOR: "tab:blue", SAMPLING: "tab:orange", MASCARA: "tab:green"}
     markers = {"g3": "o", "mi": "s", "chi2": "^", "none": "D"}
-    colours = dict(zip(shown, ("tab:blue", "tab:orange", "tab:green"), strict=True))
+    classifiers = list(dict.fromkeys(part["classifier"]))
     for x, name in enumerate(classifiers):
         rows = part[part["classifier"] == name]
-        axes.vlines(x, rows["mean"].iloc[0], rows["best"].iloc[0], color="lightgray", lw=8)  # type: ignore[attr-defined]
-        picked = rows[rows["method"].isin(shown)]
-        offsets = np.linspace(-0.3, 0.3, len(picked))
-        for offset, (_, row) in zip(offsets, picked.iterrows(), strict=True):
-            label = f"{row['method']}, {row['measure']}" if x == 0 else None
-            axes.plot(  # type: ignore[attr-defined]
+        axes.vlines(x, rows["mean"].iloc[0], rows["best"].iloc[0], color="lightgray", lw=8)
+        picked = rows[rows["method"].isin(list(colours))].to_dict("records")
+        for offset, row in zip(np.linspace(-0.3, 0.3, len(picked)), picked, strict=True):
+            title = f"{row['method']}, {row['measure']}".removesuffix(", none")
+            axes.plot(
                 x + offset,
                 row["accuracy"],
                 markers.get(row["measure"], "x"),
                 color=colours[row["method"]],
-                label=label,
+                label=title if x == 0 else None,
             )
-    axes.set_xticks(range(len(classifiers)), [classifier_title(c) for c in classifiers], fontsize=7)  # type: ignore[attr-defined]
-    axes.set_ylabel("accuracy; bar: mean to best configuration")  # type: ignore[attr-defined]
-    axes.legend(fontsize=7)  # type: ignore[attr-defined]
+    axes.set_xticks(range(len(classifiers)), classifiers)
+    axes.set_ylabel("accuracy; bar: from the mean to the best of all")
+    axes.legend(fontsize=7, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.07), frameon=False)
 
 
 _INF = float("inf")
