@@ -11,9 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-from aegis_opt.errors import AegisError, MissingDependency
+from aegis_opt.errors import AegisError, MissingDependency, UnknownName
 from aegis_opt.harness.exhaustive import CLASSIFIERS
-from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, get_experiment, run_experiment
+from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, run_experiment
 from aegis_opt.harness.research import run_research
 from benchmarks.inputs import machine
 
@@ -39,8 +39,8 @@ def main() -> int:
     try:
         chosen = arguments.names or [*EXPERIMENTS, RESEARCH]
         for name in chosen:
-            if name != RESEARCH:
-                get_experiment(name)
+            if name not in (*EXPERIMENTS, RESEARCH):
+                raise UnknownName("experiment", name, [*EXPERIMENTS, RESEARCH])
         settings = Settings(
             cases=cases_in(arguments.data) if arguments.data else (),
             seed=arguments.seed,
