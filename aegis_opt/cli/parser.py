@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"aegis-opt {version('aegis-opt')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _solvers):
+    for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _report, _solvers):
         add(commands)
     return parser
 
@@ -266,6 +266,28 @@ def _compare(commands: Commands) -> None:
         help="seconds for each advisor run and each reconstruction (default none)",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="results folder")
+
+
+def _report(commands: Commands) -> None:
+    parser = _add_command(
+        commands,
+        "report",
+        "report.run_report",
+        "show a comparison as one page with tables and figures",
+        "The page needs nothing but a browser: it holds its data and loads nothing.",
+    )
+    parser.add_argument("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="report.html",
+        type=file_ending_in(".html", ".htm"),
+        metavar="FILE",
+        help="page to write (default report.html)",
+    )
+    parser.add_argument(
+        "--figures", metavar="DIR", help="also save each figure as PNG and SVG in this folder"
+    )
 
 
 def _solvers(commands: Commands) -> None:

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+from results_factory import make_results, save_results
+
+from aegis_opt.harness.store import Results
+
+
+@pytest.fixture(scope="session")
+def results() -> Results:
+    return make_results()
+
+
+@pytest.fixture(scope="session")
+def folder(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder."""
+    return save_results(results, tmp_path_factory.mktemp("results") / "run")
+
+
+@pytest.fixture(scope="session")
+def small(results: Results) -> Results:
+    """The part about one data set and one scope: quick to draw."""
+    advice, reconstructions = (
+        frame[(frame["dataset"] == "people") & (frame["scope"] == "pooled")].reset_index(drop=True)
+        for frame in (results.advice, results.reconstructions)
+    )
+    return Results(advice=advice, reconstructions=reconstructions, meta=results.meta)
+
+
+@pytest.fixture(scope="session")
+def small_folder(small: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_results(small, tmp_path_factory.mktemp("results") / "run")

@@ -1,0 +1,185 @@
+"""The page in a real browser: it renders, answers, prints, and stays at home."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, Browser
+from results_factory import DATASETS, HOSTILE, VARIANTS
+
+from aegis_opt.report import write_report
+
+NONE = "\N{EN DASH}"  # an empty cell
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium"),
+    pytest.mark.xdist_group("chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    [path] = write_report(folder, tmp_path_factory.mktemp("page") / "report.html")
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with Browser() as started:
+        yield started
+
+
+@pytest.fixture
+def browser(chromium: Browser, page: Path) -> Iterator[Browser]:
+    """The page, freshly opened; whatever a test does, nothing may reach the console or the network."""
+    chromium.resize(1280, 900)
+    chromium.prefer("light")
+    chromium.open(page)
+    yield chromium
+    assert chromium.complaints() == []
+    assert [url for url in chromium.requests() if not url.startswith("data:")] == [page.as_uri()]
+
+
+def column(browser: Browser, table: str, key: str) -> list[str]:
+    index = browser.run(
+        f"[...document.querySelectorAll('#table-{table} th')].findIndex((h) => h.dataset.key === '{key}') + 1"
+    )
+    return browser.texts(f"#table-{table} tbody td:nth-child({index})")
+
+
+def test_every_figure_and_table_is_drawn(browser: Browser) -> None:
+    assert browser.count("#figure-list svg[role=application]") == 6
+    for figure in ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate"):
+        assert browser.count(f"#figure-{figure} .mark") > 5, figure
+    assert browser.count("table") == 4
+    assert len(browser.texts("#table-overview tbody tr")) == 25  # the first of 32
+    browser.click("#table-overview .more")
+    assert len(browser.texts("#table-overview tbody tr")) == 4 * len(VARIANTS)
+    assert "NaN" not in browser.run("document.body.innerHTML")
+    assert "undefined" not in browser.run("document.body.innerText")
+
+
+def test_names_are_text_never_markup(browser: Browser) -> None:
+    assert HOSTILE in browser.texts("#figure-pareto .legend button")
+    browser.click("#table-without-result input")
+    browser.write("failed")
+    assert any("<i>advice</i>" in text for text in column(browser, "without-result", "error"))
+    assert browser.count("#table-without-result i") == 0
+
+
+def test_a_click_on_a_heading_sorts_and_another_turns_it_round(browser: Browser) -> None:
+    def values() -> list[float]:
+        return [float(text) for text in column(browser, "reconstructions", "mean") if text != NONE]
+
+    head = "#table-reconstructions th[data-key=mean]"
+    browser.click("#table-reconstructions .more")
+    assert values() != sorted(values())
+    browser.click(f"{head} button")
+    assert len(values()) > 20
+    assert values() == sorted(values())
+    assert browser.run(f"document.querySelector('{head}').ariaSort") == "ascending"
+    assert column(browser, "reconstructions", "mean")[-1] == NONE  # what was not tried comes last
+    browser.click(f"{head} button")
+    assert values() == sorted(values(), reverse=True)
+    assert column(browser, "reconstructions", "mean")[-1] == NONE
+
+
+def test_sorting_works_from_the_keyboard(browser: Browser) -> None:
+    browser.run("document.querySelector('#table-overview th[data-key=tau] button').focus()")
+    browser.press("Enter")
+    shown = [float(text) for text in column(browser, "overview", "tau") if text != NONE]
+    assert shown == sorted(shown)
+
+
+def test_words_and_menus_filter(browser: Browser) -> None:
+    browser.click("#table-reconstructions input")
+    browser.write("L1 people")
+    assert set(column(browser, "reconstructions", "variant")) == {"convex:l1"}
+    assert set(column(browser, "reconstructions", "dataset")) == {"people"}
+    assert browser.texts("#table-reconstructions .count") == ["4 of 56 rows"]
+    choose(browser, "#table-reconstructions .controls label:nth-of-type(3) select", "pooled")
+    assert column(browser, "reconstructions", "scope") == ["pooled", "pooled"]
+    browser.write(" nowhere")
+    assert browser.texts("#table-reconstructions tbody td") == ["No row matches the filter."]
+
+
+def test_a_legend_hides_and_shows_a_series(browser: Browser) -> None:
+    series = "#figure-pareto [data-series='convex:l1'].mark"
+    button = "#figure-pareto .legend button[data-key='convex:l1']"
+    others = browser.count("#figure-pareto .mark") - 2
+    assert browser.count(series) == 2  # with and without histograms
+    browser.click(button)
+    assert browser.count(series) == 0
+    assert browser.count("#figure-pareto .mark") == others
+    assert browser.run(f'document.querySelector("{button}").ariaPressed') == "false"
+    browser.click(button)
+    assert browser.count(series) == 2
+    browser.click("#figure-tvd .legend button[data-key=histogram-false]")
+    assert browser.count("#figure-tvd [data-histogram=false]") == 0
+    assert browser.count("#figure-tvd [data-histogram=true]") == len(VARIANTS) - 2
+
+
+def test_pointer_and_arrow_keys_show_the_numbers(browser: Browser) -> None:
+    browser.hover("#figure-regret .mark")
+    assert "regret / random" in browser.run("document.getElementById('tip').innerText")
+    browser.run("document.querySelector('#figure-tvd svg[role=application]').focus()")
+    browser.press("ArrowRight")
+    assert browser.run("document.getElementById('tip').innerText").startswith("ipf, with histograms")
+    browser.press("Escape")
+    assert browser.run("document.getElementById('tip').hidden")
+
+
+def test_data_set_and_scope_choose_what_the_figures_show(browser: Browser) -> None:
+    both = browser.texts("#figure-tvd .note")
+    choose(browser, "#view select", "1")
+    assert browser.texts("#figure-tvd .note") != both
+    headings = browser.texts("#figure-regret text[font-weight='600']")
+    assert all(text.startswith(next(iter(DATASETS))) for text in headings)
+    assert len(headings) == 1
+    choose(browser, "#view label:nth-of-type(2) select", "single")
+    assert "reconstructions" in browser.texts("#figure-tvd .note")[0]
+
+
+def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> None:
+    def luminance() -> float:
+        colour = browser.run("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, re.findall(r"\d+", colour)[:3])) / 765
+
+    assert luminance() > 0.9
+    browser.prefer("dark")
+    assert luminance() < 0.15
+    browser.click("#theme")
+    assert luminance() > 0.9
+    browser.click("#theme")
+    assert luminance() < 0.15
+
+
+@pytest.mark.parametrize("width", [1280, 600])
+def test_nothing_sticks_out_of_the_window(browser: Browser, width: int) -> None:
+    browser.resize(width, 900)
+    browser.wait(lambda: browser.run("document.documentElement.scrollWidth") <= width)
+    for figure in browser.run(
+        "[...document.querySelectorAll('.card')].map((c) => c.getBoundingClientRect().right)"
+    ):
+        assert figure <= width
+
+
+def test_it_prints_in_light_colours_whatever_the_screen(browser: Browser, tmp_path: Path) -> None:
+    browser.prefer("dark")
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        browser.run("getComputedStyle(document.querySelector('.card')).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    browser.send("Emulation.setEmulatedMedia", media="")
+    browser.print(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def choose(browser: Browser, selector: str, value: str) -> None:
+    browser.run(
+        f"(() => {{ const s = document.querySelector({selector!r}); s.value = {value!r}; "
+        "s.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )

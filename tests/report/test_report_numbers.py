@@ -1,0 +1,194 @@
+"""The numbers of the report are those of the rows: nothing dropped, failures charged, scopes apart."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS
+
+from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
+from aegis_opt.harness.store import Results
+from aegis_opt.report.series import TIME_SHIFT, View, once, typed, variants_of, views_of
+from aegis_opt.report.tables import PageTable, page_tables
+
+
+def with_types(results: Results) -> Results:
+    advice, reconstructions = (
+        typed(results.advice, "advice"),
+        typed(results.reconstructions, "reconstructions"),
+    )
+    return Results(advice=advice, reconstructions=reconstructions, meta=results.meta)
+
+
+@pytest.fixture(scope="module")
+def plain(results: Results) -> Results:
+    return with_types(results)
+
+
+@pytest.fixture(scope="module")
+def views(plain: Results) -> list[View]:
+    return views_of(plain)
+
+
+@pytest.fixture(scope="module")
+def tables(plain: Results) -> dict[str, pd.DataFrame]:
+    return {table.id: frame_of(table) for table in page_tables(plain)}
+
+
+def frame_of(table: PageTable) -> pd.DataFrame:
+    return pd.DataFrame(table.rows, columns=[column.key for column in table.columns])
+
+
+def rows_of(plain: Results, **chosen: object) -> pd.DataFrame:
+    frame = once(plain.reconstructions)
+    for key, value in chosen.items():
+        frame = frame[frame[key] == value]
+    return frame
+
+
+def view_of(views: list[View], dataset: str | None, scope: str) -> View:
+    [found] = [view for view in views if (view.dataset, view.scope) == (dataset, scope)]
+    return found
+
+
+def test_there_is_a_view_of_each_data_set_and_of_all_in_each_scope(views: list[View]) -> None:
+    found = [(view.dataset, view.scope) for view in views]
+    assert sorted(found, key=str) == sorted(
+        ((d, s) for d in (None, *DATASETS) for s in ("pooled", "single")), key=str
+    )
+    assert found[0][0] is None
+
+
+def test_a_masked_table_that_configurations_share_counts_once(plain: Results, views: list[View]) -> None:
+    single = plain.reconstructions["scope"] == "single"
+    assert len(once(plain.reconstructions[single])) == 2 * single.sum() / 3  # c0 and c2 share a table
+    [box] = [b for b in view_of(views, "people", "single").boxes if b.variant == "ipf" and b.histogram]
+    assert box.n == 3 * 2
+
+
+def test_boxes_are_the_quantiles_of_the_charged_tvds(plain: Results, views: list[View]) -> None:
+    for box in view_of(views, None, "single").boxes:
+        part = rows_of(plain, scope="single", variant=box.variant, histogram=box.histogram)
+        values = part["tvd"].fillna(1.0)
+        assert box.n == len(values)
+        assert box.charged == part["status"].isin([FAILED, TIMED_OUT]).sum()
+        assert (box.q1, box.median, box.q3) == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]))
+        assert box.mean == pytest.approx(values.mean())
+        beyond = values[(values < box.low) | (values > box.high)]
+        assert sorted(box.dots) == pytest.approx(sorted(set(beyond.round(4))))
+
+
+def test_few_values_are_shown_one_by_one(plain: Results, views: list[View]) -> None:
+    [box] = [b for b in view_of(views, "people", "pooled").boxes if b.variant == "ipf" and b.histogram]
+    part = rows_of(plain, scope="pooled", variant="ipf", histogram=True, dataset="people")
+    assert box.dots == pytest.approx(sorted(part["tvd"].round(4)))
+    assert len(box.dots) == 3
+
+
+def test_nothing_on_the_front_is_beaten_and_everything_off_it_is(views: list[View]) -> None:
+    for view in views:
+        for point in view.points:
+            rivals = [p for p in view.points if p.histogram == point.histogram and p.n == p.of]
+            beaten = [
+                p
+                for p in rivals
+                if p.seconds <= point.seconds
+                and p.tvd <= point.tvd
+                and (p.seconds < point.seconds or p.tvd < point.tvd)
+            ]
+            assert point.front == (not beaten and point.n == point.of)
+        assert any(point.front for point in view.points)
+
+
+def test_who_was_tried_on_fewer_problems_is_not_on_the_front(small: Results) -> None:
+    rows = with_types(small).reconstructions
+    partly = (rows["variant"] == "ipf") & (rows["attribute"] != "a0")
+    easy = rows.assign(
+        tvd=rows["tvd"].where(rows["variant"] != "ipf", 0.0),
+        status=rows["status"].where(~partly, SKIPPED),
+    )
+    changed = Results(advice=small.advice.iloc[:0], reconstructions=easy, meta=small.meta)
+    points = [point for view in views_of(changed) for point in view.points if point.variant == "ipf"]
+    assert len(points) == 2  # with and without histograms
+    for point in points:
+        assert point.n < point.of
+        assert point.tvd == 0
+        assert not point.front
+
+
+def test_profiles_end_at_the_share_that_was_solved(views: list[View]) -> None:
+    for view in views:
+        for profile in (view.time_profile, view.tvd_profile):
+            assert profile is not None
+            assert profile.taus[0] == 1
+            assert all(np.diff(shares).min() >= 0 for shares in profile.shares.values())
+            assert profile.shares["ipf"][-1] == 1
+            assert profile.shares["broken"][-1] == 0
+            assert 0 < profile.shares["slow"][-1] < 1
+            assert "absent" not in profile.shares
+
+
+def test_regret_is_relative_to_a_random_choice_and_charged(views: list[View]) -> None:
+    cells = view_of(views, None, "pooled").cells
+    assert len(cells) == len(VARIANTS) * 2 * len(DATASETS) * len(MEASURES)
+    for cell in cells:
+        if cell.variant == "broken":
+            assert cell.share == pytest.approx((0.6 - 0.1) / (0.3 - 0.1))
+            assert cell.charged == 1
+            assert cell.note == "1 failed"
+        elif cell.variant == "absent":
+            assert (cell.share, cell.n, cell.note) == (None, 0, "1 skipped")
+        elif cell.variant == "ipf" and not cell.histogram:
+            assert cell.share == pytest.approx(1)
+            assert cell.note == "1 no winner"
+        elif cell.variant == HOSTILE:
+            assert cell.n == 2  # seeds
+
+
+def test_regret_has_no_share_where_all_configurations_are_as_good(small: Results) -> None:
+    equal = with_types(small).advice.assign(pud_true_min=0.2, pud_true_mean=0.2, pud_true_max=0.2, regret=0.0)
+    changed = Results(advice=equal, reconstructions=small.reconstructions.iloc[:0], meta=small.meta)
+    cells = [cell for view in views_of(changed) for cell in view.cells if cell.n]
+    assert {cell.share for cell in cells} == {None}
+    assert all("equally good" in cell.note for cell in cells)
+
+
+def test_only_named_winners_are_compared_with_the_truth(plain: Results, views: list[View]) -> None:
+    named = plain.advice[plain.advice["best"].notna()]
+    shown = [choice for scope in ("pooled", "single") for choice in view_of(views, None, scope).choices]
+    assert len(shown) == len(named)
+    assert sorted(c.estimated for c in shown) == pytest.approx(sorted(named["pud_best_estimated"]))
+    assert sorted(c.true for c in shown) == pytest.approx(sorted(named["pud_best_true"]))
+
+
+def test_reconstruction_table_charges_failures(plain: Results, tables: dict[str, pd.DataFrame]) -> None:
+    found = tables["reconstructions"].set_index(["dataset", "variant", "scope", "histogram"])
+    slow = found.loc[("people", "slow", "pooled", "yes")]
+    part = rows_of(plain, dataset="people", variant="slow", scope="pooled", histogram=True)
+    assert slow["mean"] == pytest.approx((1 + part["tvd"].sum()) / 3, rel=1e-5)
+    times = part["seconds_total"].fillna(TIME_LIMIT) + TIME_SHIFT
+    assert slow["seconds"] == pytest.approx(np.exp(np.log(times).mean()) - TIME_SHIFT, rel=1e-5)
+    assert (slow["runs"], slow["timed_out"]) == (3, 1)
+    assert slow["residual"] == pytest.approx(part["residual"].max(), rel=1e-5)
+    assert found.loc[("people", "absent", "pooled", "yes")][["mean", "seconds"]].isna().all()
+
+
+def test_advice_table_counts_every_row(plain: Results, tables: dict[str, pd.DataFrame]) -> None:
+    for name in ("overview", "advice"):
+        table = tables[name]
+        assert table["runs"].sum() == len(plain.advice)
+        for status in (FAILED, TIMED_OUT, SKIPPED, NO_WINNER):
+            assert table[status.replace(" ", "_")].sum() == (plain.advice["status"] == status).sum()
+
+
+def test_every_run_without_a_result_is_listed_with_its_reason(
+    plain: Results, tables: dict[str, pd.DataFrame]
+) -> None:
+    listed = tables["without-result"]
+    everything = pd.concat([plain.advice["status"], once(plain.reconstructions)["status"]])
+    for status in (FAILED, TIMED_OUT, SKIPPED, NO_WINNER):
+        assert listed.loc[listed["status"] == status, "runs"].sum() == (everything == status).sum() > 0
+    assert listed["error"].str.len().min() > 0
+
+
+def test_variants_keep_the_order_of_the_plan(plain: Results) -> None:
+    assert variants_of(plain) == list(VARIANTS)

@@ -1,0 +1,236 @@
+"""The page as a file: whole, self-contained, the same for the same results; clear words for bad input."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from results_factory import HOSTILE, VARIANTS
+
+from aegis_opt.cli import main
+from aegis_opt.datasets import worked_example
+from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
+from aegis_opt.harness import Results, ResultsError, compare
+from aegis_opt.report import write_report
+
+FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate")
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    [path] = write_report(folder, tmp_path_factory.mktemp("page") / "report.html")
+    return path.read_text(encoding="utf-8")
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_page_names_nothing_outside_itself(page: str) -> None:
+    addresses = set(re.findall(r"""(?:https?:)?//[\w.-]+\.\w+[^\s"']*""", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name of SVG, never fetched
+    assert not re.search(r"<(?:link|script|img|iframe)[^>]+(?:src|href)=[\"'](?!data:)", page)
+    assert "default-src 'none'" in page
+
+
+def test_page_says_what_was_run_and_what_was_skipped(page: str, results: Results) -> None:
+    head = page.partition("<main>")[0]
+    for text in (
+        "2025-03-01 10:00:00 UTC",
+        "9 s per run",
+        "0, 1",
+        results.meta["machine"]["cpu"],
+        "chi2, mi",
+    ):
+        assert text in head
+    assert "absent: 56 rows. &#x27;absent&#x27; is not installed: pip install absent" in head
+    assert f"<b>{len(results.advice)}</b>" in head
+    for name in results.meta["software"]:
+        assert f"<dt>{name}</dt>" in page
+
+
+def test_names_cannot_break_out_of_the_data(page: str) -> None:
+    assert HOSTILE not in page
+    assert HOSTILE in [variant["name"] for variant in data_of(page)["variants"]]
+
+
+def test_results_in_memory_and_in_a_folder_give_the_same_page(
+    results: Results, page: str, tmp_path: Path
+) -> None:
+    [again] = write_report(results, tmp_path / "again.html")
+    assert again.read_text(encoding="utf-8") == page
+
+
+def test_results_are_not_modified(small: Results, tmp_path: Path) -> None:
+    before = small.advice.copy(), small.reconstructions.copy()
+    write_report(small, tmp_path / "report.html")
+    pd.testing.assert_frame_equal(small.advice, before[0])
+    pd.testing.assert_frame_equal(small.reconstructions, before[1])
+
+
+def test_figures_are_saved_as_png_and_svg_the_same_ones_from_the_command_line(
+    small: Results, small_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, *figures = write_report(small, tmp_path / "report.html", figures=tmp_path / "figures")
+    assert page == tmp_path / "report.html"
+    assert sorted(path.name for path in figures) == sorted(
+        f"{n}.{e}" for n in FIGURES for e in ("png", "svg")
+    )
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in figures if path.suffix == ".png")
+    assert all("<svg" in path.read_text() for path in figures if path.suffix == ".svg")
+    words = ["report", small_folder, "-o", tmp_path / "again.html", "--figures", tmp_path / "again", "--json"]
+    assert main([str(word) for word in words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bytes"] == (tmp_path / "again.html").stat().st_size
+    assert [Path(path).read_bytes() for path in document["figures"]] == [
+        path.read_bytes() for path in figures
+    ]
+    assert {path.name for path in tmp_path.iterdir()} == {"again", "again.html", "figures", "report.html"}
+
+
+def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
+    compare(
+        worked_example(), solvers=["ipf", "integer:l2", "random"], measures=["mi"], output=tmp_path / "run"
+    )
+    [page] = write_report(tmp_path / "run", tmp_path / "report.html")
+    data = data_of(page.read_text(encoding="utf-8"))
+    assert [variant["name"] for variant in data["variants"]] == ["ipf", "integer:l2", "random"]
+    assert {view["scope"]: len(view["boxes"]) for view in data["views"]} == {"pooled": 4, "single": 4}
+    assert "Incomplete" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kept", ["advice", "reconstructions"])
+def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -> None:
+    frames = {
+        name: frame if name == kept else frame.iloc[:0]
+        for name, frame in (("advice", small.advice), ("reconstructions", small.reconstructions))
+    }
+    page, *figures = write_report(
+        Results(**frames, meta=small.meta), tmp_path / "r.html", figures=tmp_path / "f"
+    )
+    names = {"overview", "advice"} if kept == "advice" else {"reconstructions"}
+    assert {table["id"] for table in data_of(page.read_text(encoding="utf-8"))["tables"]} == names | {
+        "without-result"
+    }
+    assert len(figures) == 2 * (2 if kept == "advice" else 4)
+
+
+def test_everything_skipped_is_a_report_too(results: Results, tmp_path: Path) -> None:
+    advice, tables = (f[f["variant"] == "absent"] for f in (results.advice, results.reconstructions))
+    page, *figures = write_report(
+        Results(advice=advice, reconstructions=tables, meta=results.meta),
+        tmp_path / "r.html",
+        figures=tmp_path / "f",
+    )
+    assert "is not installed" in page.read_text(encoding="utf-8")
+    assert [path.stem for path in figures] == ["regret", "regret"]  # a grid of dashes
+
+
+def test_a_comparison_that_was_stopped_is_called_incomplete(small: Results, tmp_path: Path) -> None:
+    rest = small.advice[small.advice["variant"] != "slow"]
+    stopped = Results(advice=rest, reconstructions=small.reconstructions.iloc[:0], meta=small.meta)
+    [page] = write_report(stopped, tmp_path / "report.html")
+    planned = 2 * len(VARIANTS) * 2 * 2 * 2  # data sets, variants, scopes, histograms, measures
+    assert f"No advice for {planned - 7 * 4} combinations planned" in page.read_text(encoding="utf-8")
+
+
+class TestBadInput:
+    def test_no_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(ResultsError, match="nowhere is not there: name the folder"):
+            write_report(tmp_path / "nowhere", tmp_path / "report.html")
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "x.csv").write_text("a")
+        with pytest.raises(ResultsError, match=r"x\.csv is a file, not a folder"):
+            write_report(tmp_path / "x.csv", tmp_path / "report.html")
+
+    def test_a_folder_of_something_else(self, tmp_path: Path) -> None:
+        with pytest.raises(ResultsError, match="holds no results"):
+            write_report(tmp_path, tmp_path / "report.html")
+
+    def test_another_version(self, folder: Path, tmp_path: Path) -> None:
+        copy = Path(shutil.copytree(folder, tmp_path / "run"))
+        meta = json.loads((copy / "meta.json").read_text())
+        (copy / "meta.json").write_text(json.dumps(meta | {"version": 99}))
+        with pytest.raises(ResultsError, match="version 99"):
+            write_report(copy, tmp_path / "report.html")
+        assert not (tmp_path / "report.html").exists()
+
+    def test_a_file_cut_short(self, folder: Path, tmp_path: Path) -> None:
+        copy = Path(shutil.copytree(folder, tmp_path / "run"))
+        unit = copy / "advice" / "unit.parquet"
+        unit.write_bytes(unit.read_bytes()[:-100])
+        with pytest.raises(ResultsError, match=r"unit\.parquet: cut short"):
+            write_report(copy, tmp_path / "report.html")
+
+    def test_no_rows_yet(self, folder: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "run"
+        copy.mkdir()
+        shutil.copy(folder / "meta.json", copy)
+        with pytest.raises(ResultsError, match="no row yet"):
+            write_report(copy, tmp_path / "report.html")
+
+    def test_something_else_than_results(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInput, match="not DataFrame"):
+            write_report(pd.DataFrame(), tmp_path / "report.html")  # type: ignore[arg-type]
+
+    def test_a_folder_where_the_page_should_go(self, small_folder: Path, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInput, match=r"is a folder: name the page, such as .*report\.html"):
+            write_report(small_folder, tmp_path)
+
+    def test_a_file_where_the_figures_should_go(self, small_folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "figures").write_text("")
+        with pytest.raises(InvalidInput, match="figures is a file"):
+            write_report(small_folder, tmp_path / "report.html", figures=tmp_path / "figures")
+
+    def test_an_old_page_survives_an_error(
+        self, small: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        page = tmp_path / "report.html"
+        page.write_text("old")
+
+        def full(*_: object, **__: object) -> int:
+            raise OSError("no space left")
+
+        monkeypatch.setattr(Path, "write_text", full)
+        with pytest.raises(OSError, match="no space left"):
+            write_report(small, page)
+        assert page.read_text() == "old"
+        assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+    def test_no_matplotlib(self, small_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        with pytest.raises(MissingDependency, match="pip install"):
+            write_report(small_folder, tmp_path / "report.html", figures=tmp_path / "figures")
+        assert write_report(small_folder, tmp_path / "report.html") == [tmp_path / "report.html"]
+        assert issubclass(MissingDependency, AegisError)
+
+
+class TestCommand:
+    def test_it_writes_the_page(
+        self, small_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["report", str(small_folder), "-o", str(tmp_path / "r.html")]) == 0
+        assert f"Report written to {tmp_path / 'r.html'}" in capsys.readouterr().out
+        assert (tmp_path / "r.html").stat().st_size > 10_000
+
+    def test_errors_go_to_stderr_with_code_1(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 1
+        assert "holds no results" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_wrong_ending_is_wrong_usage(
+        self, small_folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["report", str(small_folder), "-o", "r.pdf"])
+        assert "must end in .html" in capsys.readouterr().err
