@@ -35,6 +35,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         row = {"varied": varied, "value": value, "domain": domain, "bucket": bucket}
         for histogram, kind in ((True, "+1D"), (False, "-1D")):
             problem = Problem.from_table(truth, np.arange(domain) // bucket, histogram=histogram)
+            reconstruct(problem, "ipf")  # loads what has to be loaded
             times = []
             for _ in range(repeats):
                 start = time.perf_counter()

@@ -31,6 +31,8 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     base, varied = (_SMALL_BASE, _SMALL) if settings.small else (_BASE, _VARIED)
     steps = [(name, size) for name, sizes in varied.items() for size in sizes]
     rows = []
+    tiny = scalability(100, 2, 10, 2)
+    advise(summarize(tiny.frame, tiny.label, tiny.configurations), "mi")  # loads what has to be loaded
     for done, (name, size) in enumerate(steps):
         if settings.progress is not None:
             settings.progress(f"{name} = {size:,}", done, len(steps))
