@@ -178,14 +178,14 @@ def overview(frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.
     -------
     DataFrame
         variant, scope, histogram, runs, tau (mean where defined), regret (mean share of what a random
-        choice loses: 0 is the best configuration, 1 as bad as choosing at random), seconds (shifted
-        geometric mean), certified (share), no_winner, failed, timed_out, skipped (counts).
+        choice loses, where there is a choice: 0 is the best configuration, 1 as bad as choosing at random),
+        seconds (shifted geometric mean), certified (share), no_winner, failed, timed_out, skipped (counts).
     """
     rows = []
     groups = ["variant", "scope", "histogram"]
     charged = charge(frame, time_limit)
     floor = charged["pud_true_mean"] - charged["pud_true_min"]
-    charged["share"] = (charged["regret"] / floor).where(floor > 0, 0.0)
+    charged["share"] = charged["regret"] / floor.where(floor > 0)  # with one configuration nothing is chosen
     for key, all_rows in frame.groupby(groups, sort=True):
         part = charged.loc[charged.index.intersection(all_rows.index)]
         counts = all_rows["status"].value_counts()

@@ -58,6 +58,14 @@ def test_the_overview_counts_every_way_to_end() -> None:
     assert np.isnan(lines.loc["e", "regret"])
 
 
+def test_regret_is_averaged_where_there_is_a_choice() -> None:
+    alone = ADVICE.iloc[:1].assign(
+        dataset="y", regret=0.0, pud_true_min=1.0, pud_true_mean=1.0, pud_true_max=1.0
+    )
+    lines = overview(pd.concat([ADVICE.iloc[:1], alone], ignore_index=True), None)
+    assert lines.loc[0, ["runs", "regret"]].tolist() == [2, 0.5]
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20), st.floats(0.001, 100))
 def test_a_shifted_geometric_mean_lies_between_the_extremes_and_below_the_mean(values, shift) -> None:

@@ -10,7 +10,9 @@ import aegis_opt as ao
 from aegis_opt.harness import Case, run_comparison
 from aegis_opt.harness.memory import PeakMemory
 
-CASE = Case.of(ao.datasets.clinic(200))
+PEOPLE = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60), "health": ["good", "good", "poor"] * 20})
+MASKS = {"ten": {"sex": ao.Suppress(), "age": ao.Bucketize(width=10)}, "none": {"age": ao.Suppress()}}
+CASE = Case.of(PEOPLE, "health", MASKS)
 
 
 @pytest.mark.parametrize(
