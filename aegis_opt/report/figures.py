@@ -112,14 +112,15 @@ def _head(axes: Axes, view: View, name: str, width: float = 4.1) -> None:
     axes.annotate("\n".join(lines), (0, 1), **place, fontsize=7, color=_SOFT, va="bottom", linespacing=1.25)
 
 
-def _log_axis(axes: Axes) -> None:
-    """Make x logarithmic with plain numbers: 0.1, 0.2, 0.5, 1, ..."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def _log_axis(axes: Axes, low: float, high: float) -> None:
+    """Make x logarithmic from `low` to `high` with plain numbers: 0.1, 0.2, 0.5, 1, ..."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_locator(MaxNLocator(5) if high < 5 * low else LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _boxes(views: Sequence[View], looks: _Looks) -> Figure | None:
@@ -161,7 +162,8 @@ def _pareto(views: Sequence[View], looks: _Looks) -> Figure | None:
     figure, [row] = _panels(len(shown), 1, 5.0, 4.2)
     for axes, view in zip(row, shown, strict=True):
         _head(axes, view, "pareto")
-        _log_axis(axes)
+        times = [max(point.seconds, 1e-6) for point in view.points]
+        _log_axis(axes, min(times) / 1.4, max(times) * 1.4)
         for histogram, line in ((True, "-"), (False, "--")):
             front = sorted((p.seconds, p.tvd) for p in view.points if p.front and p.histogram == histogram)
             if front:
@@ -209,8 +211,7 @@ def _profiles(views: Sequence[View], looks: _Looks, name: str, words: str) -> Fi
                 ms=4.5,
                 markevery=max(1, len(profile.taus) // 4),
             )
-        _log_axis(axes)
-        axes.set_xlim(1, max(profile.taus[-1], 1.05))
+        _log_axis(axes, 1, max(profile.taus[-1], 1.05))
         axes.set_ylim(0, 1.02)
         axes.grid(color=_GRID, lw=0.8)
         unit = " s" if profile.metric == "seconds_total" else ""

@@ -8,6 +8,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from results_factory import DATASETS, HOSTILE, VARIANTS
 
+from aegis_opt.harness.store import Results
 from aegis_opt.report import write_report
 
 NONE = "\N{EN DASH}"  # an empty cell
@@ -153,6 +154,19 @@ def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> No
     assert luminance() > 0.9
     browser.click("#theme")
     assert luminance() < 0.15
+
+
+def test_a_narrow_range_still_has_numbers_on_its_axis(
+    chromium: Browser, small: Results, tmp_path: Path
+) -> None:
+    close = small.reconstructions.assign(tvd=0.2 + 0.05 * small.reconstructions["tvd"].astype(float))
+    alike = Results(advice=small.advice, reconstructions=close, meta=small.meta)
+    [page] = write_report(alike, tmp_path / "report.html")
+    chromium.open(page)
+    ticks = [
+        text for text in chromium.texts("#figure-profile-tvd .tick") if "\N{MULTIPLICATION SIGN}" in text
+    ]
+    assert len(set(ticks)) == len(ticks) >= 3
 
 
 @pytest.mark.parametrize("width", [1280, 600])

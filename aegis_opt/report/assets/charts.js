@@ -34,7 +34,7 @@ function logTicks(from, to, n) {
       if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
     }
   }
-  return ticks;
+  return ticks.length < 3 ? linearTicks(from, to, Math.min(n, 5)) : ticks;  // less than a decade
 }
 
 function axes(root, x, y, box, { xTitle, yTitle, xText = number, yText = number, xTicks = 6, yTicks = 5 }) {
