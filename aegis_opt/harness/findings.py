@@ -109,7 +109,7 @@ def _on_spread(spread: pd.DataFrame) -> list[str]:
     single = [f"{r['norm']} ({r['kind']})" for _, r in unique.iterrows()]
     return [
         f"- Widest: {most['norm']} ({most['kind']}, {most['scope']}) on {most['family']}: the mutual "
-        f"information is anything from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth being "
+        f"information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth being "
         f"{most['mi_true']:.3f}.\n"
         f"- One answer only, to 6 digits: {', '.join(single) or 'none'}."
     ]

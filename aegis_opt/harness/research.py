@@ -306,5 +306,6 @@ def draw(quality: pd.DataFrame) -> Figure:
                     label=f"{norm}, {kind}, {scope}",
                 )
             axes[i, j].set(xlabel=name, ylabel=title, ylim=(0, None))
-    axes[0, 0].legend(fontsize=6)
+    handles, titles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, titles, loc="outside lower center", ncols=4, fontsize=7)
     return figure
