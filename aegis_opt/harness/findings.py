@@ -109,8 +109,8 @@ def _on_spread(spread: pd.DataFrame) -> list[str]:
     single = [f"{r['norm']} ({r['kind']})" for _, r in unique.iterrows()]
     return [
         f"- Widest: {most['norm']} ({most['kind']}, {most['scope']}) on {most['family']}: the mutual "
-        f"information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth being "
-        f"{most['mi_true']:.3f}.\n"
+        f"information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth "
+        f"being {most['mi_true']:.3f}.\n"
         f"- One answer only, to 6 digits: {', '.join(single) or 'none'}."
     ]
 
