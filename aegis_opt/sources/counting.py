@@ -52,8 +52,8 @@ class Counter:
         """Count records per label, and per value and label of each attribute."""
         of = len(self.columns)
         progress(f"counting {self.label.name}", 0, of)
+        label_domain, label_counts = self._count_label()
         distinct = self._estimate_distinct()
-        label_domain, label_counts = self._count_label(distinct[self.label])
         self._check_sizes(distinct, len(label_domain))
         count_attributes = self._one_by_one if self.records.parallel == 1 else self._at_the_same_time
         found = count_attributes(distinct, progress)
@@ -87,16 +87,17 @@ class Counter:
         return found
 
     def _estimate_distinct(self) -> dict[Column, int]:
-        """Estimate the distinct values, of the label always and of attributes where there is a limit."""
-        limited = self.policy.max_values is not None or self.memory is not None
-        columns = self.columns if limited else [self.label]
-        fetched = self.records.query(sql.approximate_distinct(columns))
-        return {column: int(fetched[column.sql][0]) for column in columns}
+        """Estimate the distinct values of the attributes, where there is a limit."""
+        if not self.attributes or (self.policy.max_values is None and self.memory is None):
+            return {}
+        fetched = self.records.query(sql.approximate_distinct(self.attributes))
+        return {column: int(fetched[column.sql][0]) for column in self.attributes}
 
-    def _count_label(self, about: int) -> tuple[Domain, npt.NDArray[np.int64]]:
-        if about > _SLACK * MAX_CLASSES:
-            raise self._too_many_classes(f"about {about:,}")
-        fetched = self.records.query(sql.group_counts([self.label], [self.label.sql]))
+    def _count_label(self) -> tuple[Domain, npt.NDArray[np.int64]]:
+        fetch = 2 * MAX_CLASSES  # groups: NaN and NULL are two of them, so are 0.0 and -0.0
+        fetched = self.records.query(f"{sql.group_counts([self.label], [self.label.sql])} LIMIT {fetch}")
+        if len(fetched["n"]) == fetch:
+            raise self._too_many_classes(f"{fetch:,} or more")
         codes, domain = self.label.encode(fetched[self.label.sql])
         counts = np.zeros(len(domain), dtype=np.int64)
         np.add.at(counts, codes, fetched["n"])

@@ -103,18 +103,21 @@ class _DuckDBRecords(Records):
     def __init__(self, table: Table, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> None:
         self.description = table.description
         self._way_out = table.way_out
-        # A relation that was given belongs to a connection that is not ours to interrupt
-        self._interrupt = None if isinstance(table, RelationTable) else connection.interrupt
+        # A relation that was given belongs to a connection that is not ours to interrupt, or to put a view in
+        self._own = None if isinstance(table, RelationTable) else connection
+        self._interrupt = None if self._own is None else connection.interrupt
         self._relation = self._run(lambda: table.select(connection, positions))
+        if self._own is not None:
+            self._relation.create_view("records")  # every query would otherwise make one
         self.types = [str(sql_type) for sql_type in self._relation.types]
 
     def query(self, sql: str) -> Fetched:
-        """Run the query on the relation's own connection; nothing is registered there."""
+        """Run the query on the relation's own connection; nothing stays there."""
         text = sql.format(records="records")
         return self._run(lambda: self._fetch(text))
 
     def _fetch(self, text: str) -> Fetched:
-        result: Any = self._relation.query("records", text)  # a relation, for a SELECT
+        result: Any = self._relation.query("records", text) if self._own is None else self._own.execute(text)
         fetched: Fetched = result.fetchnumpy()
         return fetched
 

@@ -20,7 +20,9 @@ _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "Gi
 
 
 def open_engine(source: object, memory: str | None = None) -> Engine:
-    """Choose what counts a source: Spark its own DataFrames, DuckDB all else."""
+    """Choose what counts a source: Spark its own DataFrames, DuckDB all else; an engine stays what it is."""
+    if isinstance(source, Engine):
+        return source
     if is_spark(source):
         if memory is not None:
             raise InvalidOption("Spark's memory is set in its session: spark.executor.memory")

@@ -9,7 +9,7 @@ from pathlib import Path
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masking import Configurations, Identity, Mask, group_attribute, load_configurations
-from aegis_opt.sources import JointCounts, OnManyValues, Progress, columns, scan
+from aegis_opt.sources import JointCounts, OnManyValues, Progress, open_engine, scan
 from aegis_opt.summary.model import AttributeSummary, MaskedTable, Summary, merge_rows
 
 
@@ -70,7 +70,8 @@ def summarize(
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
     masks = {name: dict(configuration) for name, configuration in given.items()}
-    known = columns(source)
+    engine = open_engine(source, memory)  # once: finding the columns of many files takes time
+    known = engine.names()
     if label not in known:
         raise UnknownColumn("column", label, known, "It was given as the label.")
     for name, chosen_masks in masks.items():
@@ -84,7 +85,7 @@ def summarize(
                 raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
     masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
     counts = scan(
-        source,
+        engine,
         label,
         [name for name in known if name in masked],
         max_values=max_values,

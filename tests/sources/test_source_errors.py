@@ -125,7 +125,7 @@ def test_files_that_agree_about_a_column_though_not_to_the_letter(tmp_path):
     [
         (30, 50, r"'y' has 30 classes in 50 records.*choose another label, or put its values into ranges"),
         (1001, 5000, r"'y' has 1,001 classes in 5,000 records; at most 1,000"),
-        (9000, 9000, r"'y' has about \d,\d{3} classes; at most 1,000"),
+        (9000, 9000, r"'y' has 2,000 or more classes; at most 1,000"),
     ],
 )
 def test_a_label_of_more_classes_than_records_make_sense_of(classes, records, message):
