@@ -61,6 +61,14 @@ def _slope(sizes: pd.Series, seconds: pd.Series) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
+def _short(size: int) -> str:
+    """Write 100000 as 100K."""
+    for unit, word in ((10**6, "M"), (10**3, "K")):
+        if size >= unit:
+            return f"{size // unit}{word}"
+    return str(size)
+
+
 def _draw(found: pd.DataFrame, path: Path) -> None:
     import matplotlib
 
@@ -74,9 +82,12 @@ def _draw(found: pd.DataFrame, path: Path) -> None:
         for phase, style in zip(PHASES, ("o-", "s-", "^-", "k--"), strict=True):
             slope = _slope(runs["size"], runs[phase])
             axis.loglog(runs["size"], runs[phase], style, markersize=4, label=f"{phase} (slope {slope:.2f})")
+        axis.set_xticks(runs["size"], [_short(size) for size in runs["size"]])
+        axis.minorticks_off()
         axis.set_xlabel(f"number of {varied}")
         axis.grid(visible=True, which="major", alpha=0.3)
-        axis.legend(fontsize="x-small")
+        axis.set_ylim(top=4 * runs["total"].max())  # room for the legend
+        axis.legend(fontsize="x-small", loc="upper left", ncols=2)
     axes[0].set_ylabel("seconds")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

@@ -12,7 +12,7 @@ from aegis_opt.errors import SourceError
 from aegis_opt.sources.column import kind_of
 from aegis_opt.sources.csv_files import SHAPE, common_type
 from aegis_opt.sources.engine import first_lines
-from aegis_opt.sources.tables import Table, project, quoted_text
+from aegis_opt.sources.tables import Table, quoted, quoted_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,20 +49,19 @@ class ParquetTable(Table):
                 f"{self.description}: the files differ in the order or types of their columns, and some "
                 "names differ in case only, which SQL cannot tell apart: rename those columns"
             )
-        relation = connection.sql(
-            f"SELECT * FROM read_parquet([{', '.join(quoted_text(glob.escape(p)) for p in self.paths)}], "
+        files = (
+            f"read_parquet([{', '.join(quoted_text(glob.escape(p)) for p in self.paths)}], "
             f"union_by_name={by_name}, hive_partitioning={bool(self.partitions)}, hive_types_autocast=false)"
         )
-        relation = project(relation, positions)
+        known = connection.sql(f"FROM {files}").columns
         types = {
             len(columns) + i: _type_of(connection, texts) for i, texts in enumerate(self.partitions.values())
         }
-        return relation.project(
-            ", ".join(
-                f"CAST(c{i} AS {types[p]}) AS c{i}" if p in types else f"c{i}"
-                for i, p in enumerate(positions)
-            )
-        )
+        chosen = [
+            f"CAST({quoted(known[p])} AS {types[p]}) AS c{i}" if p in types else f"{quoted(known[p])} AS c{i}"
+            for i, p in enumerate(positions)
+        ]
+        return connection.sql(f"SELECT {', '.join(chosen)} FROM {files}")  # one step: wide tables bind slowly
 
     @cached_property
     def _schemas(self) -> list[list[tuple[str, str]]]:

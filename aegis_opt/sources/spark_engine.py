@@ -54,14 +54,21 @@ class _SparkRecords(Records):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self._tag = f"aegis-opt-{uuid.uuid4()}"
+        # A classic session's own tags do not reach the jobs that fetch Arrow; Connect has no others
+        session = frame.sparkSession
+        if type(frame).__module__.startswith("pyspark.sql.connect."):
+            self._add, self._remove, self._cancel = session.addTag, session.removeTag, session.interruptTag
+        else:
+            context = session.sparkContext
+            self._add, self._remove = context.addJobTag, context.removeJobTag
+            self._cancel = context.cancelJobsWithTag
         self.types = [sql_type for _, sql_type in frame.dtypes]
 
     def query(self, sql: str) -> Fetched:
         """Run one job; its result comes as Arrow, which keeps integers and NULLs apart."""
-        session = self._frame.sparkSession
-        session.addTag(self._tag)  # tags belong to the thread
+        self._add(self._tag)  # tags belong to the thread
         try:
-            table = session.sql(sql, records=self._frame).toArrow()
+            table = self._frame.sparkSession.sql(sql, records=self._frame).toArrow()
         except ImportError as error:
             raise MissingDependency(
                 "counts come back from Spark as Arrow: pip install aegis-opt[spark]"
@@ -72,7 +79,7 @@ class _SparkRecords(Records):
                 "the session"
             ) from error
         finally:
-            session.removeTag(self._tag)
+            self._remove(self._tag)
         return {name: _to_numpy(table.column(name)) for name in table.column_names}
 
     def micros(self, position: int) -> str:
@@ -83,7 +90,7 @@ class _SparkRecords(Records):
 
     def stop(self) -> None:
         """Cancel this scan's jobs, and no others of the session."""
-        self._frame.sparkSession.interruptTag(self._tag)
+        self._cancel(self._tag)
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

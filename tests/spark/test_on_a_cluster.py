@@ -100,8 +100,8 @@ def test_bad_input_is_named(spark, parquet):
 
 
 def test_an_interrupted_scan_leaves_no_job_running(spark):
-    slow = "aggregate(sequence(0L, 1000000L), 0L, (sum, x) -> sum + x % 3) % 5 AS slow"
-    frame = spark.range(0, 10_000, 1, 2500).selectExpr(slow, "id % 2 AS y")
+    slow = "aggregate(sequence(0L, 2000000L), 0L, (sum, x) -> sum + x % 3) % 5 AS slow"
+    frame = spark.range(0, 4000, 1, 400).selectExpr(slow, "id % 2 AS y")
     tracker = spark.sparkContext.statusTracker()
 
     def stop(what, done, of):
@@ -110,8 +110,10 @@ def test_an_interrupted_scan_leaves_no_job_running(spark):
                 time.sleep(0.01)
             raise KeyboardInterrupt
 
+    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         scan(frame, "y", progress=stop)
+    assert time.monotonic() - start < 60  # to its end it would take minutes
     assert not tracker.getActiveJobsIds()
 
 
