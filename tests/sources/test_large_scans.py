@@ -120,5 +120,6 @@ def test_ctrl_c_stops_a_query_and_leaves_nothing(tmp_path):
             process.kill()
     assert rest == "stopped\n"
     assert process.returncode == 0
-    assert os.listdir(tmp_path / "temporary") == []
+    # Python's own probe of the temporary folder may be cut short by the signal; ours must not be left behind
+    assert not [name for name in os.listdir(tmp_path / "temporary") if name.startswith("aegis-opt-")]
     assert not (tmp_path / "summary.json").exists()
