@@ -22,6 +22,10 @@ FEW_CLASSES = 20  # that any label may have, however few the records
 _MAX_CELLS = 250_000_000  # 2 GB of counts
 _BYTES_PER_CELL = 80  # of a table while it is put together from the groups
 _SLACK = 1.25  # estimates of distinct values are off by less
+_SAMPLE = 100_000  # records that a label is judged by at first sight
+
+Joint = tuple[JointCounts, Domain]
+"""The joint table of an attribute, and the classes that are its columns."""
 
 
 class Counter:
@@ -52,22 +56,28 @@ class Counter:
         """Count records per label, and per value and label of each attribute."""
         of = len(self.columns)
         progress(f"counting {self.label.name}", 0, of)
-        label_domain, label_counts = self._count_label()
+        self._look_at_the_label()
         distinct = self._estimate_distinct()
-        self._check_sizes(distinct, len(label_domain))
+        self._check_sizes(distinct)
         count_attributes = self._one_by_one if self.records.parallel == 1 else self._at_the_same_time
         found = count_attributes(distinct, progress)
+        if self.attributes:  # every attribute has all records, a missing value being a value: any will do
+            joint, label_domain = found[self.attributes[0]]
+            label_counts = joint.table.sum(axis=0)
+        else:
+            label_domain, label_counts = self._count_label()
+        self._check_classes(len(label_domain), int(label_counts.sum()))
         progress(f"counted {self.records.description}", of, of)
-        return label_domain, label_counts, {column.name: found[column] for column in self.attributes}
+        return label_domain, label_counts, {column.name: found[column][0] for column in self.attributes}
 
-    def _one_by_one(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, JointCounts]:
+    def _one_by_one(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
         found = {}
         for done, column in enumerate(self.attributes, start=1):
             progress(f"counting {column.name}", done, len(self.columns))
             found[column] = self._count_joint(column, distinct.get(column))
         return found
 
-    def _at_the_same_time(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, JointCounts]:
+    def _at_the_same_time(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
         """Have a few queries under way; after an error or Ctrl-C none goes on behind the caller's back."""
         found = {}
         with ThreadPoolExecutor(self.records.parallel) as pool:
@@ -87,25 +97,29 @@ class Counter:
         return found
 
     def _estimate_distinct(self) -> dict[Column, int]:
-        """Estimate the distinct values of the attributes, where there is a limit."""
-        if not self.attributes or (self.policy.max_values is None and self.memory is None):
+        """Estimate the distinct values of the columns, where there is a limit."""
+        if self.policy.max_values is None and self.memory is None:
             return {}
-        fetched = self.records.query(sql.approximate_distinct(self.attributes))
-        return {column: int(fetched[column.sql][0]) for column in self.attributes}
+        fetched = self.records.query(sql.approximate_distinct(self.columns))
+        return {column: int(fetched[column.sql][0]) for column in self.columns}
+
+    def _look_at_the_label(self) -> None:
+        """Tell a label that is none from the first records, before it makes every table huge."""
+        if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > MAX_CLASSES:
+            raise self._too_many_classes(f"more than {MAX_CLASSES:,}")
 
     def _count_label(self) -> tuple[Domain, npt.NDArray[np.int64]]:
-        fetch = 2 * MAX_CLASSES  # groups: NaN and NULL are two of them, so are 0.0 and -0.0
-        fetched = self.records.query(f"{sql.group_counts([self.label], [self.label.sql])} LIMIT {fetch}")
-        if len(fetched["n"]) == fetch:
-            raise self._too_many_classes(f"{fetch:,} or more")
+        fetched = self.records.query(sql.group_counts([self.label], [self.label.sql]))
         codes, domain = self.label.encode(fetched[self.label.sql])
         counts = np.zeros(len(domain), dtype=np.int64)
         np.add.at(counts, codes, fetched["n"])
-        if not len(domain):
-            raise SourceError(f"{self.records.description} has no records: there is nothing to count")
-        if len(domain) > MAX_CLASSES or (len(domain) > FEW_CLASSES and 2 * len(domain) > counts.sum()):
-            raise self._too_many_classes(f"{len(domain):,}", f" in {counts.sum():,} records")
         return domain, counts
+
+    def _check_classes(self, classes: int, records: int) -> None:
+        if not classes:
+            raise SourceError(f"{self.records.description} has no records: there is nothing to count")
+        if classes > MAX_CLASSES or (classes > FEW_CLASSES and 2 * classes > records):
+            raise self._too_many_classes(f"{classes:,}", f" in {records:,} records")
 
     def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
         return SourceError(
@@ -114,8 +128,11 @@ class Counter:
             "prediction: choose another label, or put its values into ranges or groups first"
         )
 
-    def _check_sizes(self, distinct: dict[Column, int], n_classes: int) -> None:
+    def _check_sizes(self, distinct: dict[Column, int]) -> None:
         """Refuse before counting what could not be held."""
+        n_classes = distinct.get(self.label, 0)
+        if n_classes > _SLACK * MAX_CLASSES:
+            raise self._too_many_classes(f"about {n_classes:,}")
         for column in self.attributes:
             about = distinct.get(column, 0)
             if self._is_too_many(about) and self.policy.on_many_values == "error":
@@ -139,21 +156,21 @@ class Counter:
             f"{self.policy.max_values}: raise it, leave the column out, or use on_many_values='coarsen'"
         )
 
-    def _count_joint(self, column: Column, about: int | None) -> JointCounts:
+    def _count_joint(self, column: Column, about: int | None) -> Joint:
         limit = self.policy.max_values
         if limit is None or about is None:
             return self._fetch_joint(column, column.sql)
         if not self._is_too_many(about):
-            joint = self._fetch_joint(column, column.sql)
+            joint, classes = self._fetch_joint(column, column.sql)
             if len(joint.domain) <= limit:
-                return joint
+                return joint, classes
             if self.policy.on_many_values == "error":
                 raise self._too_many_values(column, f"{len(joint.domain):,}")
         recoding = recode(self.records, column, self.label, limit)
-        joint = self._fetch_joint(recoding.column, recoding.key, recoding.records, recoding.decode)
+        joint, classes = self._fetch_joint(recoding.column, recoding.key, recoding.records, recoding.decode)
         present = int(self.records.query(sql.exact_distinct(column))["n"][0])
         coarsening = Coarsening(present + joint.domain.missing, recoding.rule)
-        return JointCounts(joint.domain, joint.table, coarsening)
+        return JointCounts(joint.domain, joint.table, coarsening), classes
 
     def _fetch_joint(
         self,
@@ -161,10 +178,9 @@ class Counter:
         key: str,
         records: str = "{records}",
         decode: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]] = lambda fetched: fetched,
-    ) -> JointCounts:
+    ) -> Joint:
         fetched = self.records.query(sql.group_counts([column, self.label], [key, self.label.sql], records))
         rows, domain = column.encode(decode(fetched[column.sql]))
-        # Every record has a value here (missing is one), so each attribute sees all labels
         classes, label_domain = self.label.encode(fetched[self.label.sql])
         if len(domain) * len(label_domain) > _MAX_CELLS:
             raise SourceError(
@@ -174,4 +190,4 @@ class Counter:
             )
         table = np.zeros((len(domain), len(label_domain)), dtype=np.int64)
         np.add.at(table, (rows, classes), fetched["n"])
-        return JointCounts(domain, table)
+        return JointCounts(domain, table), label_domain

@@ -152,20 +152,23 @@ def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # an interrupted Thread.join of Python 3.11 takes a running thread for ended
 
     def do() -> None:
         try:
             results.append(work())
         except BaseException as error:  # handed to the caller's thread, whatever it is
             errors.append(error)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=do, daemon=True)
-    worker.start()
+    threading.Thread(target=do, daemon=True).start()
     try:
-        worker.join()
+        done.wait()
     except BaseException:
         interrupt()
-        worker.join()
+        while not done.wait(0.1):  # its query may not have begun when it was interrupted
+            interrupt()
         raise
     if errors:
         raise errors[0]

@@ -30,6 +30,13 @@ def approximate_distinct(columns: Sequence[Column]) -> str:
     return f"SELECT {wanted} FROM {{records}}"
 
 
+def distinct_in_sample(column: Column, n: int) -> str:
+    """Count the distinct values of a column among any `n` records, missing ones left out."""
+    return (
+        f"SELECT count(DISTINCT {column.sql}) AS n FROM (SELECT {column.sql} FROM {{records}} LIMIT {n}) AS s"
+    )
+
+
 def exact_distinct(column: Column) -> str:
     """Count the distinct values of a column, missing ones (NULL, NaN) left out."""
     value = column.sql

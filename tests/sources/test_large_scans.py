@@ -103,6 +103,32 @@ except KeyboardInterrupt:
 """
 
 
+# A query without end, interrupted at moments before and after it begins; the connection must be free again
+AT_ANY_MOMENT = """
+import os, signal, threading, time
+from aegis_opt.sources.duckdb_engine import connect, interruptible
+endless = "SELECT i % 7 AS x, count(*) AS n FROM range(1000000000000) AS r(i) GROUP BY x"
+for delay in (0.0, 0.001, 0.01, 0.05, 0.3):
+    with connect() as connection:
+        def work():
+            time.sleep(0.02)
+            return connection.execute(endless).fetchnumpy()
+        begun = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            begun.start()
+            interruptible(work, connection.interrupt)
+        except KeyboardInterrupt:
+            print(connection.execute("SELECT 1").fetchall()[0][0], end="")
+"""
+
+
+def test_an_interrupted_connection_is_free_when_ctrl_c_arrives():
+    shown = subprocess.run(
+        [sys.executable, "-c", AT_ANY_MOMENT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "11111", "")
+
+
 def test_ctrl_c_stops_a_query_and_leaves_nothing(tmp_path):
     path = tmp_path / "long.csv"
     duckdb.sql(
