@@ -2,9 +2,9 @@
 
 Algorithm: cyclic scaling of the prior to each margin in turn (Deming and Stephan 1940; Csiszar 1975 shows
 the limit minimises the divergence). From a prior that factors within each group, one pass is already exact,
-and the result says "closed-form". Overlapping views make it iterate; where solutions lie on the boundary
-(cells that tend to 0) its convergence is sublinear, so after a number of passes a linear program removes the
-cells that must be 0 and Newton's method on the dual finishes (`solvers/newton.py`).
+and the result says "closed-form". Overlapping views make it iterate; after a number of passes Newton's method
+on the dual finishes (`solvers/newton.py`). Where solutions lie on the boundary (cells that tend to 0) both
+only creep there: a linear program then removes the cells that must be 0, and Newton's method goes on.
 
 Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
 """
@@ -27,7 +27,9 @@ from aegis_opt.problem.problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.newton import maximise_dual
 
-PATIENCE = 20  # passes of plain scaling before the linear program and Newton's method take over
+PATIENCE = 20  # passes of plain scaling before Newton's method takes over
+HOPEFUL = 6  # its steps before a linear program looks for cells that must be 0, unless none is near 0
+CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +87,10 @@ class IPF(Reconstructor):
         method = "closed-form" if passes == 1 else "ipf"
         steps = 0
         if violation > tolerance and self.accelerate and passes < self.max_iterations:
-            state.drop_empty(problem)
-            steps = state.newton(self.max_iterations - passes, tolerance)
+            steps = state.newton(min(HOPEFUL, self.max_iterations - passes), tolerance)
+            if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE):
+                state.drop_empty(problem)
+                steps += state.newton(self.max_iterations - passes - steps, tolerance)
             method = "newton"
             violation = state.violation()
         if violation > tolerance and passes + steps < self.max_iterations:

@@ -51,11 +51,12 @@ def maximise_dual(
         best = min(best, violation)
         if stalled > 20:  # rounding noise: no step helps any more
             return v, x, step
-        hessian = (A @ sparse.diags_array(x) @ transposed).tocsc()
-        diagonal = hessian.diagonal()
-        ridge = RIDGE * diagonal + np.where(diagonal > 0, 0.0, 1.0)  # totals without a cell keep v = 0
+        weighted = sparse.csr_array((A.data * x[A.indices], A.indices, A.indptr), shape=A.shape)
+        hessian = (weighted @ transposed).T  # symmetric: transposed it is in the format of the factorisation
+        diagonal = b - gradient  # A x, since A is 0 or 1
+        hessian.setdiag(np.where(diagonal > 0, (1 + RIDGE) * diagonal, 1.0))  # totals without a cell keep v = 0
         factor = splu(
-            hessian + sparse.diags_array(ridge, format="csc"),
+            hessian,
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
