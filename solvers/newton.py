@@ -54,7 +54,7 @@ def maximise_dual(
         weighted = sparse.csr_array((A.data * x[A.indices], A.indices, A.indptr), shape=A.shape)
         hessian = (weighted @ transposed).T  # symmetric: transposed it is in the format of the factorisation
         diagonal = b - gradient  # A x, since A is 0 or 1
-        hessian.setdiag(np.where(diagonal > 0, (1 + RIDGE) * diagonal, 1.0))  # totals without a cell keep v = 0
+        hessian.setdiag(np.where(diagonal > 0, (1 + RIDGE) * diagonal, 1.0))  # 1 where a total has no cell
         factor = splu(
             hessian,
             permc_spec="MMD_AT_PLUS_A",
