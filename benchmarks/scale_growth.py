@@ -22,6 +22,10 @@ beside these, not divided by them):
                   reconstruction 15-20% of it, measures up to 53 s; linear.
   attributes      50 to 250: "increases steadily", dominated by masking.
   configurations  10 to 50: "approximately linearly", dominated by masking."""
+PAPER_ROWS = (  # rows, seconds, marker, what the paper says
+    (1_000_000, 400, "^", "paper, CPUs: more than 400 s"),
+    (10_000_000, 740, "*", "paper, with a GPU: masking"),
+)
 
 
 def growth(arguments: argparse.Namespace) -> None:
@@ -29,13 +33,11 @@ def growth(arguments: argparse.Namespace) -> None:
     found = pd.DataFrame(_runs(arguments))
     print("Growth of summarize + advise (mutual information), seconds:")
     for varied, runs in found.groupby("varied", sort=False):
-        print(f"\n  {varied}" + "".join(f"{phase:>12}" for phase in PHASES))
+        print(f"\n  {varied:>14}" + "".join(f"{phase:>10}" for phase in PHASES))
         for _, run in runs.iterrows():
-            print(
-                f"  {run['size']:>{len(str(varied))},}" + "".join(f"{run[phase]:12.3f}" for phase in PHASES)
-            )
+            print(f"  {run['size']:>14,}" + "".join(f"{run[phase]:10.3f}" for phase in PHASES))
         slopes = [_slope(runs["size"], runs[phase]) for phase in PHASES]
-        print(f"  {'slope':>{len(str(varied))}}" + "".join(f"{slope:12.2f}" for slope in slopes))
+        print(f"  {'slope':>14}" + "".join(f"{slope:10.2f}" for slope in slopes))
     print(f"\n(slope of log time over log size: 1 is linear, 0 is constant)\n\n{PAPER}")
     _draw(found, arguments.picture)
 
@@ -82,11 +84,15 @@ def _draw(found: pd.DataFrame, path: Path) -> None:
         for phase, style in zip(PHASES, ("o-", "s-", "^-", "k--"), strict=True):
             slope = _slope(runs["size"], runs[phase])
             axis.loglog(runs["size"], runs[phase], style, markersize=4, label=f"{phase} (slope {slope:.2f})")
+        if varied == "rows":
+            for rows, seconds, marker, words in PAPER_ROWS:
+                axis.loglog(rows, seconds, marker, color="grey", label=words)
         axis.set_xticks(runs["size"], [_short(size) for size in runs["size"]])
         axis.minorticks_off()
         axis.set_xlabel(f"number of {varied}")
         axis.grid(visible=True, which="major", alpha=0.3)
-        axis.set_ylim(top=4 * runs["total"].max())  # room for the legend
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, high * (high / low) ** 0.35)  # room for the legend
         axis.legend(fontsize="x-small", loc="upper left", ncols=2)
     axes[0].set_ylabel("seconds")
     path.parent.mkdir(parents=True, exist_ok=True)

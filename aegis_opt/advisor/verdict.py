@@ -208,6 +208,11 @@ class Verdict:
                 f"{', '.join(map(repr, combined))} and the label, although each view is masked. Share fewer "
                 "configurations of these attributes where that matters."
             )
+        notes += [
+            f"coarsened: {name!r} was {attribute.coarsening_warning}."
+            for name, attribute in self.summary.attributes.items()
+            if attribute.coarsening is not None
+        ]
         failed = report.loc[report["status"] == Status.NOT_CONVERGED.name, "attribute"].tolist()
         if failed:
             notes.append(

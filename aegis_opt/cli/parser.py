@@ -131,6 +131,16 @@ def _summarize(commands: Commands) -> None:
         "--no-histograms", action="store_true", help="do not share the values and their counts"
     )
     parser.add_argument(
+        "--max-values",
+        type=whole_number(10),
+        metavar="N",
+        help="coarsen columns of more distinct values (default: every value counts)",
+    )
+    parser.add_argument(
+        "--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)"
+    )
+    parser.add_argument("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
+    parser.add_argument(
         "-o",
         "--output",
         required=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import warnings
 
 from aegis_opt.cli.arguments import refuse_given
 from aegis_opt.cli.output import listing, make_console, make_table, print_json, progress, show_table
@@ -84,12 +85,16 @@ def _all(arguments: argparse.Namespace) -> Configurations:
 
 def run_summarize(arguments: argparse.Namespace) -> None:
     """Write a summary and show what is in it."""
-    with progress(arguments, f"scanning {arguments.source}") as report_progress:
+    with progress(arguments, f"scanning {arguments.source}") as report_progress, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below
         summary = summarize(
             arguments.source,
             arguments.label,
             arguments.configurations,
             not arguments.no_histograms,
+            max_values=arguments.max_values,
+            on_many_values=arguments.on_many_values,
+            memory=arguments.memory,
             progress=report_progress,
         )
         summary.save(arguments.output)
@@ -110,22 +115,25 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     table = make_table(
         "attribute",
         "kind",
+        "distinct",
         "values",
         "masked tables",
         "histogram",
         "released unmasked by",
         left=["attribute", "kind"],
     )
-    for name, kind, values, tables, histogram, unmasked_by, *_ in report.itertuples(index=False):
-        table.add_row(
-            name, kind, f"{values:,}", str(tables), "shared" if histogram else "-", str(unmasked_by or "-")
-        )
+    for name, kind, values, tables, histogram, unmasked_by, distinct, _ in report.itertuples(index=False):
+        shared, released = "shared" if histogram else "-", str(unmasked_by or "-")
+        table.add_row(name, kind, f"{distinct:,}", f"{values:,}", str(tables), shared, released)
     show_table(console, table)
     console.print(
         f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "
         f"label {summary.label!r}: written to {arguments.output} ({size_of(arguments.output)})",
         soft_wrap=True,
     )
+    for name, attribute in summary.attributes.items():
+        if attribute.coarsening is not None:
+            console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
     if warning := unmasked_warning(summary):
         console.print(warning, soft_wrap=True)
 

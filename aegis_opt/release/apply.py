@@ -16,10 +16,11 @@ from aegis_opt.files import atomic_path
 from aegis_opt.masking import Configuration, Identity, Mask
 from aegis_opt.release.engine import Rows, masked_columns, needed_domains
 from aegis_opt.release.progress import Report, readable, reported
+from aegis_opt.release.spark import SparkRows
 from aegis_opt.sources.duckdb_engine import interruptible, open_table
 from aegis_opt.sources.engine import first_lines
 from aegis_opt.sources.files import CsvTable
-from aegis_opt.sources.spark_engine import is_spark
+from aegis_opt.sources.spark_engine import SparkEngine, is_spark
 from aegis_opt.sources.tables import ArrowTable, PandasTable, PolarsTable, RelationTable, Table, quoted
 
 if TYPE_CHECKING:
@@ -40,17 +41,18 @@ def apply_configuration(
     output: str | os.PathLike[str] | None = None,
     progress: Report | None = None,
 ) -> Any:
-    """Mask a table, in DuckDB.
+    """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
         See `aegis_opt.sources.scan`. It is never modified.
     configuration : Configuration or mapping of str to Mask
-        The masks. Columns that it does not name, and the order of the rows, stay as they are.
+        The masks. Columns that it does not name, and the order of the rows (but Spark's have none), stay as
+        they are.
     output : path, optional
         File to write: .csv, .tsv (also .gz) or .parquet, whole or not at all. A CSV file masked into a CSV
-        file keeps the very text of the columns that are not masked.
+        file keeps the very text of the columns that are not masked. Not for Spark, which writes by itself.
     progress : callable, optional
         Called as ``progress(doing, done, total)`` now and then.
 
@@ -58,7 +60,7 @@ def apply_configuration(
     -------
     DataFrame, Arrow table or relation
         Of the type of the source: pandas (also for a path), polars, Arrow, or a relation on the connection of
-        the one given, computed when it is fetched. With an output, its path.
+        the one given or a Spark DataFrame of its session, computed when fetched. With an output, its path.
 
     Notes
     -----
@@ -85,6 +87,12 @@ def apply_configuration(
     import duckdb
 
     path = None if output is None else Path(output)
+    if is_spark(source):
+        if path is not None:
+            raise InvalidOption(
+                "Spark writes its DataFrames by itself: mask without output=, then .write.parquet(...)"
+            )
+        return _on_spark(source, configuration).masked()
     if path is not None:
         _check_ending(path)
     table, names, masks = _opened(source, configuration)
@@ -125,6 +133,8 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
     """
     import duckdb
 
+    if is_spark(source):
+        return _on_spark(source, configuration).domains()
     table, names, masks = _opened(source, configuration)
     chosen = tuple(name for name in names if name in masks)
     with duckdb.connect() as connection, readable(table.description):
@@ -138,24 +148,28 @@ def _opened(
     source: object, configuration: Configuration | Mapping[str, Mask]
 ) -> tuple[Table, tuple[str, ...], dict[str, Mask]]:
     """Open a source; return its columns and the masks that change any of them."""
-    if not isinstance(configuration, Configuration):
-        configuration = Configuration(configuration)
-    if is_spark(source):
-        raise SourceError(
-            "a Spark DataFrame is masked where it is: run configuration.to_sql('spark', '{source}', "
-            "source.columns, domains) with spark.sql(..., source=source)"
-        )
     table = open_table(source)
     names = table.names()
+    known = _checked(configuration, names, table.description)
+    return table, names, {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
+
+
+def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
+    engine = SparkEngine(frame)
+    return SparkRows(frame, _checked(configuration, engine.names(), engine.description))
+
+
+def _checked(
+    configuration: Configuration | Mapping[str, Mask], names: tuple[str, ...], description: str
+) -> Configuration:
+    """Return a configuration all of whose attributes are columns."""
+    if not isinstance(configuration, Configuration):
+        configuration = Configuration(configuration)
     for name in configuration:
         if name not in names:
-            raise UnknownColumn(
-                "column",
-                name,
-                names,
-                f"Configuration {configuration.name!r} masks it in {table.description}.",
-            )
-    return table, names, {name: m for name, m in configuration.items() if not isinstance(m, Identity)}
+            where = f"Configuration {configuration.name!r} masks it in {description}."
+            raise UnknownColumn("column", name, names, where)
+    return configuration
 
 
 def _own(table: Table, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection | None:

@@ -15,7 +15,7 @@ from aegis_opt.errors import (
 )
 from aegis_opt.masking import Configuration, Identity, Mask, Suppress
 from aegis_opt.release.column import Column
-from aegis_opt.release.engine import named
+from aegis_opt.release.engine import named, only_missing
 from aegis_opt.release.lookup import Lookup, listed_domain
 from aegis_opt.release.rules import rule_sql
 from aegis_opt.sources.tables import quoted
@@ -117,6 +117,8 @@ def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[L
             f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(get_args(Kind))})"
         )
     with named(name):
+        if column.domain is not None and not len(column.domain.values):
+            return only_missing(mask).case(column)
         rule = rule_sql(mask, column)
         if rule is not None:
             return rule

@@ -102,6 +102,11 @@ class AttributeSummary:
             object.__setattr__(self, "histogram", whole_numbers(self.histogram, "histogram", ndim=1))
         object.__setattr__(self, "tables", tuple(self.tables))
 
+    @property
+    def coarsening_warning(self) -> str:
+        """What reading the attribute with fewer values changes; empty where every value counts."""
+        return "" if self.coarsening is None else f"read as {self.coarsening.rule}: {_COARSENED}"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AttributeSummary):
             return NotImplemented
@@ -258,7 +263,7 @@ class Summary:
                 a.histogram is not None,
                 int(open_in.get(name, 0)),
                 a.n_values if a.coarsening is None else a.coarsening.distinct,
-                "" if a.coarsening is None else f"read as {a.coarsening.rule}: {_COARSENED}",
+                a.coarsening_warning,
             )
             for name, a in self.attributes.items()
         ]

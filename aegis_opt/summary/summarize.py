@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,8 +43,8 @@ def summarize(
         Whether to share how often each value of an attribute occurs.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
-        coarsened values, and estimates and bounds refer to the attribute so coarsened, not to the raw one;
-        `Summary.report` says which and how. By default every value counts.
+        coarsened values, and estimates and bounds refer to the attribute so coarsened, not to the raw one; a
+        warning, `Summary.report` and the advice say which and how. By default every value counts.
     on_many_values : {"coarsen", "error"}, optional
         Beyond `max_values`, refuse the attribute instead.
     memory : str, optional
@@ -111,6 +112,9 @@ def summarize(
                 tables.append(_masked_table(mask, attribute, joint, name))
             chosen[name][attribute] = indices[mask]
         attributes[attribute] = _attribute_summary(joint, tables, histograms)
+        if joint.coarsening is not None:
+            warning = attributes[attribute].coarsening_warning
+            warnings.warn(f"{attribute!r} was {warning}", stacklevel=2)
     return Summary(
         label=label,
         label_kind=counts.label_domain.kind,

@@ -114,6 +114,18 @@ def test_generate_writes_every_combination(run: Run, files: Path) -> None:
     assert len(set(made.values())) == len(made) > 1
 
 
+def test_summarize_can_coarsen_columns_of_many_values(run: Run, files: Path) -> None:
+    words = ("summarize", files / "people.csv", "--configurations", files / "masks.json", "-o")
+    words = (*words, files / "coarse.json")
+    code, out, err = run(*words, "--max-values", "10", "--memory", "1GB")
+    assert (code, err) == (0, "")
+    assert "not to its raw values" in out
+    code, _, err = run(*words, "--max-values", "10", "--on-many-values", "error")
+    assert code == 1
+    assert "more than max_values=10" in err
+    assert run(*words, "--on-many-values", "error")[0] != 0
+
+
 def test_summarize_names_what_it_releases_unmasked(run: Run, files: Path) -> None:
     words = ("summarize", files / "people.csv", "--configurations", files / "masks.json", "-o")
     _, out, _ = run(*words, files / "new.json")

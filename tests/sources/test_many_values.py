@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis_opt.advisor import advise
 from aegis_opt.errors import InvalidOption, SourceError, SummaryError
 from aegis_opt.masking import Bucketize, Prefix, Suppress, Truncate
 from aegis_opt.sources import scan
@@ -111,7 +112,8 @@ def test_masks_on_the_grid_give_the_exact_tables():
     )
     masks = {"income": Bucketize(width=10_000), "height": Bucketize(width=5), "born": Truncate("year")}
     exact = summarize(people, "y", {"c": masks})
-    coarse = summarize(people, "y", {"c": masks}, max_values=700)
+    with pytest.warns(UserWarning, match="was read as "):
+        coarse = summarize(people, "y", {"c": masks}, max_values=700)
     for name in masks:
         assert coarse.attributes[name].n_values <= 700 < exact.attributes[name].n_values
         np.testing.assert_array_equal(
@@ -166,7 +168,10 @@ def test_the_report_says_what_was_done_and_the_file_keeps_it(tmp_path):
     people = pd.DataFrame(
         {"id": [f"p{i}" for i in range(500)], "age": np.arange(500) % 40, "y": np.arange(500) % 2}
     )
-    summary = summarize(people, "y", {"c": {"id": Prefix(1), "age": Suppress()}}, max_values=100)
+    with pytest.warns(UserWarning, match="'id' was read as .* not to its raw values") as caught:
+        summary = summarize(people, "y", {"c": {"id": Prefix(1), "age": Suppress()}}, max_values=100)
+    assert len(caught) == 1
+    assert [w for w in advise(summary).warnings if w.startswith("coarsened: 'id' was read as ")]
     report = summary.report().set_index("attribute")
     assert report["distinct"].to_dict() == {"id": 500, "age": 40}
     assert report["values"].to_dict() == {"id": 99, "age": 40}

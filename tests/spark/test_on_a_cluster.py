@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 
-from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
-from aegis_opt.masking import Bucketize, Suppress, Truncate
+from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
+from aegis_opt.masking import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
+from aegis_opt.release import apply_configuration, source_domains
 from aegis_opt.sources import columns, scan
 from aegis_opt.summary import summarize
 
@@ -117,11 +119,57 @@ def test_an_interrupted_scan_leaves_no_job_running(spark):
     assert not tracker.getActiveJobsIds()
 
 
-def test_masked_data_on_spark(spark, monkeypatch):
-    folder = Path(__file__).parents[1] / "release"
-    if (folder / "spark_check.py").exists():
-        monkeypatch.syspath_prepend(folder)
-        importlib.import_module("spark_check").check_on_spark(spark)
+def test_the_sql_of_every_mask_on_spark(spark, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "release")
+    assert importlib.import_module("spark_check").check_on_spark(spark) > 100
+
+
+def test_a_masked_frame_is_what_duckdb_masks(spark, parquet):
+    masks = {
+        "tiny": Suppress(),
+        "whole": Bucketize(width=500),
+        "unsigned": Identity(),
+        "real": Bucketize(edges=[-10, 0, 33.3]),
+        "narrow": Blur(4),
+        "price": Bucketize(width=2.5),
+        "long": Generalize(ranges=3),
+        "flag": Generalize({"{yes}": [True], "no": [False]}),  # braces mean something to Spark
+        "day": Truncate("month"),
+        "stamp": Truncate("day"),
+        "zoned": Generalize(ranges=3),
+        "text": Prefix(2),
+    }
+    ours = apply_configuration(duckdb.read_parquet(parquet), masks).to_arrow_table()
+    frame = spark.read.parquet(parquet)
+    masked = apply_configuration(frame, masks)
+    assert masked.columns == frame.columns
+    theirs = masked.toArrow()
+    for name in masks:
+        column = theirs.column(name).to_pylist()
+        assert Counter(column) == Counter(ours.column(name).to_pylist()), name
+        assert len(set(column)) > 1 or name == "tiny"
+    known = source_domains(parquet, masks)
+    for name, domain in source_domains(frame, masks).items():
+        assert (domain.kind, domain.to_list()) == (known[name].kind, known[name].to_list()), name
+
+
+def test_a_column_of_many_masked_values_and_one_without_any(spark):
+    frame = spark.range(50).selectExpr("id", "id % 25 AS `my x`", "CAST(NULL AS STRING) AS nothing")
+    masks = {"my x": Generalize({f"v{i}": [i] for i in range(25)}), "nothing": Bucketize(width=5)}
+    rows = sorted(apply_configuration(frame, masks).collect())
+    assert [tuple(row) for row in rows] == [(i, f"v{i % 25}", None) for i in range(50)]
+
+
+def test_masks_that_a_spark_frame_does_not_fit(spark, tmp_path):
+    frame = spark.sql("SELECT 1 AS x, 'a' AS word, 2 AS y")
+    with pytest.raises(UnknownColumn, match=r"'z'.*the Spark DataFrame"):
+        apply_configuration(frame, {"z": Suppress()})
+    with pytest.raises(MaskError, match=r"attribute 'word'"):
+        apply_configuration(frame, {"word": Bucketize(width=5)})
+    with pytest.raises(InvalidOption, match=r"\.write\.parquet"):
+        apply_configuration(frame, {"x": Suppress()}, output=tmp_path / "x.parquet")
+    with pytest.raises(SourceError, match=r"'x' and 'X'.*rename one"):
+        apply_configuration(frame.selectExpr("x", "y AS X"), {"x": Suppress()})
 
 
 def test_a_worker_lost_in_the_middle_changes_nothing(spark, cluster):

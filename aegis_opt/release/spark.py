@@ -1,0 +1,118 @@
+"""Masking on a Spark cluster: a DataFrame for a DataFrame, by the SQL of the masks."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import numpy as np
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import SourceError
+from aegis_opt.masking import Configuration, Identity, Suppress
+from aegis_opt.release.column import Column
+from aegis_opt.release.engine import named
+from aegis_opt.release.rules import rule_sql
+from aegis_opt.release.select import select_sql
+from aegis_opt.sources.column import Column as SourceColumn
+from aegis_opt.sources.engine import Records
+from aegis_opt.sources.spark_engine import SparkEngine
+
+_TYPES = {"integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "string": "STRING"}
+
+
+class SparkRows:
+    """A DataFrame whose columns to mask hold values of one kind each.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The rows.
+    configuration : Configuration
+        The masks; all of its attributes are columns of the frame.
+    """
+
+    def __init__(self, frame: Any, configuration: Configuration) -> None:
+        seen: dict[str, str] = {}
+        for name in frame.columns:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                raise SourceError(
+                    f"the Spark DataFrame has columns {other!r} and {name!r}, which Spark's SQL cannot tell "
+                    "apart: rename one"
+                )
+        self.masks = {n: m for n, m in configuration.items() if not isinstance(m, Identity | Suppress)}
+        self.configuration = configuration
+        types = dict(frame.dtypes)
+        self.columns = {
+            name: SourceColumn.of(name, i, types[name], SparkEngine.description)
+            for i, name in enumerate(self.masks)
+        }
+        self.frame = frame.selectExpr(
+            *(
+                f"{_typed(self.columns[name], types[name])} AS {_quoted(name)}"
+                if name in self.columns
+                else _quoted(name)
+                for name in frame.columns
+            )
+        )
+
+    def domains(self) -> dict[str, Domain]:
+        """Return what must be known of each column: its extent if a rule masks it, else its values."""
+        if not self.columns:
+            return {}
+        engine = SparkEngine(self.frame)
+        names = engine.names()
+        with engine.open([names.index(name) for name in self.columns]) as records:
+            found = self._extents(records)
+            for name, extent in found.items():
+                with named(name):
+                    known = Column("x", extent.kind, extent)
+                    if len(extent.values) and rule_sql(self.masks[name], known) is None:
+                        column = self.columns[name]
+                        fetched = records.query(f"SELECT DISTINCT {column.sql} FROM {{records}}")
+                        found[name] = column.encode(fetched[column.sql])[1]
+        return found
+
+    def masked(self) -> Any:
+        """Return the masked DataFrame, computed when it is used."""
+        name = f"source_{uuid.uuid4().hex}"
+        sql = select_sql(self.configuration, "spark", name, self.frame.columns, self.domains())
+        escaped = sql.replace("{", "{{").replace("}", "}}")  # Spark formats the text of a query
+        return self.frame.sparkSession.sql(escaped.replace(name, "{source}"), source=self.frame)
+
+    def _extents(self, records: Records) -> dict[str, Domain]:
+        """Return the least and the greatest value and, of reals, one that is not whole if there is any."""
+        parts = []
+        for column in self.columns.values():
+            x = column.sql
+            filters = {"low": "", "high": ""}
+            if column.kind == "real":
+                filters = dict.fromkeys(filters, f"FILTER (WHERE NOT isnan({x}))")
+                filters["part"] = f"FILTER (WHERE NOT isnan({x} - {x}) AND {x} % 1D <> 0)"  # inf - inf is NaN
+            parts += [
+                f"{'max' if end == 'high' else 'min'}({x}) {which} AS {end}_{x}"
+                for end, which in filters.items()
+            ]
+        fetched = records.query(f"SELECT {', '.join(parts)} FROM {{records}}")
+        found = {}
+        for name, column in self.columns.items():
+            ends = [values for key, values in fetched.items() if key.partition("_")[2] == column.sql]
+            found[name] = column.encode(np.ma.concatenate(ends).compressed())[1]  # type: ignore[no-untyped-call]
+        return found
+
+
+def _typed(column: SourceColumn, spark_type: str) -> str:
+    """Return a column in the type that its kind stands for; time stamps with a zone are in UTC."""
+    x = _quoted(column.name)
+    if column.kind == "datetime":
+        if spark_type == "timestamp_ntz":
+            return x
+        return f"timestampadd(MICROSECOND, unix_micros({x}), TIMESTAMP_NTZ '1970-01-01 00:00:00')"
+    if column.kind == "real" and column.cast == "STRING":  # a cast from decimals would round twice
+        return f"CAST(CAST({x} AS STRING) AS DOUBLE)"
+    return f"CAST({x} AS {_TYPES[column.kind]})"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
