@@ -11,6 +11,7 @@ import atexit
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -18,15 +19,18 @@ import threading
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import IO, Any
 
 from aegis_opt.harness.jobfile import load_job
 from aegis_opt.harness.plan import Unit
-from aegis_opt.harness.schema import FAILED, TIMED_OUT, Row
+from aegis_opt.harness.schema import FAILED, TIMED_OUT, Finding
 from aegis_opt.harness.work import execute, warm_up
 
 _START = 60.0  # seconds that a child has for its imports, which are not part of the work
+_STARTS = 2  # children that may die before they are ready, until that is taken for the solver's doing
+_IDLE = 2.0  # seconds after which a child without work looks whether there is still a job
+_LENGTH = struct.Struct("<Q")
 _here = threading.local()
 
 
@@ -43,22 +47,30 @@ class Child:
             stderr=self._log,
         )
         atexit.register(self.stop)
-        self._send((sys.path, str(job)))
+        self.ready = False  # for the piece of work that it has
+        with suppress(BrokenPipeError):  # a child that died at once says so when it gets work
+            self._send((sys.path, str(job)))
 
-    def call(self, unit: Unit, piece: int | None, time_limit: float) -> Row:
-        """Do one piece of work; return its row, or only status and error where it did not end well."""
+    def call(self, unit: Unit, piece: int | None, time_limit: float) -> Finding:
+        """Do one piece of work; where it does not end well, only status and error are known."""
+        self.ready = False
         try:
             self._send((unit, piece))
             self._receive(_START + time_limit)
-            row: Row = self._receive(time_limit)
-            return row
+            self.ready = True
+            found: Finding = self._receive(time_limit)
+            return found
         except TimeoutError:
-            return {"status": TIMED_OUT, "error": f"stopped after {time_limit:g} seconds"}
+            when = f"stopped after {time_limit:g} seconds"
+            if not self.ready:
+                when = f"stopped after {_START + time_limit:g} seconds, while its libraries were loaded"
+            return Finding({"status": TIMED_OUT, "error": when})
         except (EOFError, BrokenPipeError):
+            self._process.kill()  # it may have closed its pipe and live
             self._process.wait()
             cause = self._death()
             self.stop()
-            return {"status": FAILED, "error": cause}
+            return Finding({"status": FAILED, "error": cause})
         except BaseException:
             self.stop()
             raise
@@ -78,8 +90,7 @@ class Child:
                 stream.close()  # type: ignore[union-attr]
 
     def _send(self, message: Any) -> None:
-        pickle.dump(message, self._process.stdin)  # type: ignore[arg-type]
-        self._process.stdin.flush()  # type: ignore[union-attr]
+        _write(self._process.stdin, message)  # type: ignore[arg-type]
 
     def _receive(self, seconds: float) -> Any:
         late = threading.Event()
@@ -91,14 +102,18 @@ class Child:
         timer = threading.Timer(seconds, end)
         timer.start()
         try:
-            return pickle.load(self._process.stdout)  # type: ignore[arg-type]
-        except (EOFError, pickle.UnpicklingError):
+            message = _read(self._process.stdout)  # type: ignore[arg-type]
+        except EOFError:
             if not late.is_set():
-                raise EOFError from None
+                raise
             self.stop()
             raise TimeoutError from None
         finally:
             timer.cancel()
+        timer.join()
+        if late.is_set():  # the answer came with the bell: it counts, but the next piece needs another child
+            self.stop()
+        return message
 
     def _death(self) -> str:
         self._log.seek(0)
@@ -108,13 +123,21 @@ class Child:
         return f"the process died ({how})" + (f": {lines[-1]}" if lines else "")
 
 
-def execute_within(job: Path, unit: Unit, piece: int | None, time_limit: float) -> Row:
-    """Run one piece of work in this thread's child process, which is made where there is none."""
-    child: Child | None = getattr(_here, "child", None)
-    if child is None or child.job != job or not child.alive:
-        close_child()
-        child = _here.child = Child(job)
-    return child.call(unit, piece, time_limit)
+def execute_within(job: Path, unit: Unit, piece: int | None, time_limit: float) -> Finding:
+    """Run one piece of work in this thread's child process, which is made where there is none.
+
+    A child that dies before it is ready has not begun: the piece is given to a new one, or the row would
+    depend on which piece happens to be the first of a process.
+    """
+    for _ in range(_STARTS):
+        child: Child | None = getattr(_here, "child", None)
+        if child is None or child.job != job or not child.alive:
+            close_child()
+            child = _here.child = Child(job)
+        found = child.call(unit, piece, time_limit)
+        if child.ready or found.row["status"] == TIMED_OUT:
+            break
+    return found
 
 
 def close_child() -> None:
@@ -131,28 +154,49 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     requests: SimpleQueue[Any] = SimpleQueue()
-    sys.path[:], job_file = pickle.load(sys.stdin.buffer)
-    threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    job = load_job(Path(job_file))
-
-    def answer(message: Any) -> None:
-        pickle.dump(message, answers)
-        answers.flush()
-
+    sys.path[:], job_file = _read(sys.stdin.buffer)
+    path = Path(job_file)
+    job = load_job(path)
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     while True:
-        unit, piece = requests.get()
+        try:
+            unit, piece = requests.get(timeout=_IDLE)
+        except Empty:
+            if path.exists():
+                continue
+            os._exit(0)  # the comparison is over, while the worker that has this child waits for another
         warm_up(unit.variant)
-        answer("ready")
-        answer(execute(job, unit, piece))
+        _write(answers, "ready")
+        _write(answers, execute(job, unit, piece))
 
 
-def _read(requests: SimpleQueue[Any]) -> None:
+def _listen(requests: SimpleQueue[Any]) -> None:
     """Queue what comes in; end the process, whatever it is doing, when the parent is gone."""
     try:
         while True:
-            requests.put(pickle.load(sys.stdin.buffer))
+            requests.put(_read(sys.stdin.buffer))
     except EOFError:
         os._exit(0)
     except BaseException:
         traceback.print_exc()  # the parent reads it
         os._exit(1)
+
+
+def _write(stream: IO[bytes], message: Any) -> None:
+    """Send a message with its length, so that half a message is never taken for one."""
+    data = pickle.dumps(message)
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> Any:
+    """Receive a message; `EOFError` where the other side is gone before its end."""
+    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
+    return pickle.loads(_exactly(stream, length))
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data

@@ -14,7 +14,7 @@ from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
 from aegis_opt.harness.child import close_child, execute_within
 from aegis_opt.harness.jobfile import job_file, load_job
 from aegis_opt.harness.plan import Unit, plan_units
-from aegis_opt.harness.schema import Table
+from aegis_opt.harness.schema import Row, Table
 from aegis_opt.harness.store import Results, Store, load_results, make_meta
 from aegis_opt.harness.truth import Case, Prepared, prepare
 from aegis_opt.harness.variant import Variant, expand
@@ -107,13 +107,16 @@ def run_comparison(
 
 def _run(job: Job, path: Path | None, store: Store, unit: Unit, key: str) -> Unit:
     """Run a unit, write its results, return it."""
-    rows = []
+    rows: list[Row] = []
+    ranking: list[Row] = []
     for piece in pieces(job, unit):
         if job.time_limit is None or path is None:
-            rows.append(execute(job, unit, piece))
+            found = execute(job, unit, piece)
         else:
-            rows.append(blank_row(job, unit, piece) | execute_within(path, unit, piece, job.time_limit))
-    store.write(unit, key, for_configurations(job, unit, rows))
+            found = execute_within(path, unit, piece, job.time_limit)
+        rows.append(blank_row(job, unit, piece) | found.row)
+        ranking += found.ranking
+    store.write(unit, key, for_configurations(job, unit, rows), ranking)
     return unit
 
 

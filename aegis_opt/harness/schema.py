@@ -1,10 +1,10 @@
-"""The two tables of results: their columns, types, and what identifies a row."""
+"""The tables of results: their columns, types, and what identifies a row."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-Table = Literal["reconstructions", "advice"]
+Table = Literal["reconstructions", "advice", "rankings"]
 
 _RUN = {
     "dataset": "VARCHAR",
@@ -63,11 +63,22 @@ COLUMNS: dict[Table, dict[str, str]] = {
         "pud_error": "DOUBLE",  # mean of abs(estimated - true) over the configurations
     }
     | _END,
+    "rankings": _RUN  # of each advisor run that has an estimate, whether it names a winner or not
+    | {
+        "measure": "VARCHAR",
+        "configuration": "VARCHAR",
+        "rank": "BIGINT",  # by the estimate: 1 is best, equal ones share a rank
+        "pud": "DOUBLE",  # as estimated
+        "pud_low": "DOUBLE",  # proved bounds of the true one; null where nothing is proved
+        "pud_high": "DOUBLE",
+        "pud_true": "DOUBLE",
+    },
 }
 
 KEYS: dict[Table, list[str]] = {
     "reconstructions": ["dataset", "variant", "scope", "histogram", "seed", "attribute", "configuration"],
     "advice": ["dataset", "variant", "scope", "histogram", "seed", "measure"],
+    "rankings": ["dataset", "variant", "scope", "histogram", "seed", "measure", "rank", "configuration"],
 }
 """Columns that identify a row; results are sorted by them."""
 
@@ -81,3 +92,10 @@ OK, NO_WINNER = "ok", "no winner"
 """How an advisor run ends that has one. Reconstructions say their `Status` in small letters."""
 
 Row = dict[str, Any]
+
+
+class Finding(NamedTuple):
+    """What one piece of work found: its row and, of an advisor run, the configurations in order."""
+
+    row: Row
+    ranking: tuple[Row, ...] = ()

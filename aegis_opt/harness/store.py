@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     import duckdb
 
 FORMAT = "aegis-opt-results"
-VERSION = 1
+VERSION = 2
 
 _PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
 _OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
-_WAY_OUT = "delete it and run the comparison again, which makes only what is missing"
+_SKIPPED = ".skipped.parquet"
+_AGAIN = "run the comparison again, which makes only what is missing"
+_WAY_OUT = f"delete it and {_AGAIN}"
 
 
 class ResultsError(InvalidInput):
@@ -49,12 +51,15 @@ class Results:
         One row per advisor run; `aegis_opt.harness.schema` says what each column means.
     reconstructions : DataFrame
         One row per reconstruction.
+    rankings : DataFrame
+        One row per advisor run and configuration: its rank, its estimated, proved and true deviation.
     meta : dict
         Software and machine, data sets, settings, plan.
     """
 
     advice: pd.DataFrame
     reconstructions: pd.DataFrame
+    rankings: pd.DataFrame
     meta: dict[str, Any]
 
 
@@ -84,17 +89,24 @@ class Store:
 
     def is_done(self, unit: Unit, key: str) -> bool:
         """Whether the unit's results are there. What was skipped is tried again: it may work now."""
-        return self._path(unit.table, key).exists()
+        tables: list[Table] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
+        return all(self._path(table, key).exists() for table in tables)
 
-    def write(self, unit: Unit, key: str, rows: list[Row]) -> None:
-        """Add the results of a unit."""
+    def write(self, unit: Unit, key: str, rows: list[Row], ranking: list[Row]) -> None:
+        """Add the results of a unit.
+
+        An advisor run that was tried has a file of its ranking too, if an empty one. It comes first: without
+        the file of its advice, a ranking is not read, and the unit is run again.
+        """
         skipped = all(row["status"] == SKIPPED for row in rows)
+        if unit.table == "advice" and not skipped:
+            write_parquet(self._path("rankings", key), "rankings", ranking)
         write_parquet(self._path(unit.table, key, skipped), unit.table, rows)
         if not skipped:
             self._path(unit.table, key, skipped=True).unlink(missing_ok=True)
 
     def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
-        return self.folder / table / f"{key}{'.skipped' if skipped else ''}.parquet"
+        return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
 
 
 def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
@@ -152,8 +164,17 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     """
     path = Path(folder)
     meta = read_meta(path)
+    runs = _files(path / "advice")
+    advice = read_parquet(runs, "advice")
+    rankings = [path / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+    for file in rankings:
+        if not file.exists():
+            raise ResultsError(f"{file}: is missing: {_AGAIN}")
     return Results(
-        **{str(table): read_parquet(_files(path / table), table) for table in get_args(Table)}, meta=meta
+        advice=advice,
+        reconstructions=read_parquet(_files(path / "reconstructions"), "reconstructions"),
+        rankings=read_parquet(rankings, "rankings"),
+        meta=meta,
     )
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt.advisor import advise
-from aegis_opt.errors import AegisError, InvalidOption, MissingDependency, RoundingImpossible
+from aegis_opt.advisor import Advice, advise
+from aegis_opt.errors import InvalidOption, MissingDependency, RoundingImpossible
 from aegis_opt.harness.memory import PeakMemory
 from aegis_opt.harness.plan import Unit
-from aegis_opt.harness.schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Row
+from aegis_opt.harness.schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row
 from aegis_opt.harness.truth import Prepared
 from aegis_opt.harness.variant import Variant
 from aegis_opt.measures import Measure, tvd
@@ -47,15 +47,7 @@ def blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
     """Return what is known of a row before the work: everything but the outcome."""
     data = job.datasets[unit.dataset]
     row: Row = dict.fromkeys(COLUMNS[unit.table])
-    row |= {
-        "dataset": unit.dataset,
-        "variant": str(unit.variant),
-        "solver": unit.variant.solver,
-        "norm": _norm(unit.variant),
-        "rounding": unit.variant.rounding or "none",
-        "scope": unit.scope,
-        "histogram": unit.histogram,
-        "seed": unit.seed,
+    row |= _run_columns(unit) | {
         "n_records": data.summary.n_records,
         "n_labels": len(data.summary.label_counts),
     }
@@ -78,20 +70,21 @@ def blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
     }
 
 
-def execute(job: Job, unit: Unit, piece: int | None) -> Row:
-    """Do one piece of work and return its row, whatever happens."""
+def execute(job: Job, unit: Unit, piece: int | None) -> Finding:
+    """Do one piece of work and return what it found, whatever happens."""
     row = blank_row(job, unit, piece)
     try:
         if unit.variant.is_random_choice:
-            return row | _choose_at_random(row)
+            return Finding(row | _choose_at_random(row))
         if unit.measure is not None:
-            return row | _advise(job, unit)
-        return row | _reconstruct(job, unit, piece)
+            found, ranking = _advise(job, unit)
+            return Finding(row | found, ranking)
+        return Finding(row | _reconstruct(job, unit, piece))
     except (MissingDependency, InvalidOption, RoundingImpossible) as error:
         # not installed, or not made for such problems: nothing to hold against it, but visible
-        return row | {"status": SKIPPED, "error": str(error)}
+        return Finding(row | {"status": SKIPPED, "error": str(error)})
     except Exception as error:  # a backend may fail in any way, and every failure is a row
-        return row | {"status": FAILED, "error": f"{type(error).__name__}: {error}"}
+        return Finding(row | {"status": FAILED, "error": f"{type(error).__name__}: {error}"})
 
 
 def for_configurations(job: Job, unit: Unit, rows: list[Row]) -> list[Row]:
@@ -113,8 +106,22 @@ def warm_up(variant: Variant) -> None:
     for groups in ([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]):
         try:
             variant.reconstructor().reconstruct(Problem.from_table(table, groups))
-        except AegisError:  # not for this variant; the work itself will say what is wrong, if anything is
+        except Exception:  # the work itself will say what is wrong, if anything is, and be a row
             continue
+
+
+def _run_columns(unit: Unit) -> Row:
+    """What every row of a unit has in common."""
+    return {
+        "dataset": unit.dataset,
+        "variant": str(unit.variant),
+        "solver": unit.variant.solver,
+        "norm": _norm(unit.variant),
+        "rounding": unit.variant.rounding or "none",
+        "scope": unit.scope,
+        "histogram": unit.histogram,
+        "seed": unit.seed,
+    }
 
 
 def _norm(variant: Variant) -> str:
@@ -136,7 +143,7 @@ def _choose_at_random(row: Row) -> Row:
     }
 
 
-def _advise(job: Job, unit: Unit) -> Row:
+def _advise(job: Job, unit: Unit) -> Finding:
     data, measure = job.datasets[unit.dataset], job.measures[str(unit.measure)]
     summary = copy.copy(data.summary)
     summary.__dict__.pop("solved", None)  # every run starts from nothing: its time is that of a first call
@@ -173,7 +180,15 @@ def _advise(job: Job, unit: Unit) -> Row:
             "pud_best_true": float(truth[advice.best]),
             "status": OK,
         }
-    return found
+    return Finding(found, _ranking(unit, advice, truth))
+
+
+def _ranking(unit: Unit, advice: Advice, truth: pd.Series) -> tuple[Row, ...]:
+    """One row per configuration, best first."""
+    common = _run_columns(unit) | {"measure": unit.measure}
+    columns = ["configuration", "rank", "pud", "pud_low", "pud_high"]
+    places: list[Row] = advice.ranking[columns].to_dict("records")  # type: ignore[assignment]
+    return tuple(common | place | {"pud_true": float(truth[place["configuration"]])} for place in places)
 
 
 def kendall_tau(estimated: pd.Series, truth: pd.Series) -> float | None:

@@ -102,6 +102,7 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
     return Results(
         advice=typed(results.advice, "advice"),
         reconstructions=typed(results.reconstructions, "reconstructions"),
+        rankings=typed(results.rankings, "rankings"),
         meta=results.meta,
     )
 

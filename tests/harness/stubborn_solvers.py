@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from aegis_opt.errors import MissingDependency
@@ -47,6 +48,22 @@ class Suicidal(Stubborn):
 
     def refuse(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateRiser(Stubborn):
+    """Takes its first process down with it, before any work has begun."""
+
+    name: ClassVar[str] = "late-riser"
+    marker: str = ""
+
+    def solve(self, problem: Problem) -> Solution:
+        try:
+            Path(self.marker).touch(exist_ok=False)
+        except FileExistsError:
+            return IPF().solve(problem)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still here")
 
 
 class Homeless(Stubborn):

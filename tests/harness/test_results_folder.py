@@ -10,7 +10,8 @@ import pytest
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
-from aegis_opt.harness import Case, Results, ResultsError, load_results, run_comparison
+from aegis_opt.harness import Case, Results, ResultsError, load_results, run_comparison, store
+from aegis_opt.harness.schema import COLUMNS, NOISE_COLUMNS
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
 
@@ -24,10 +25,19 @@ def files(folder: Path) -> dict[str, int]:
     return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
 
 
+def assert_same(first: Results, second: Results) -> None:
+    for table in COLUMNS:
+        found = [
+            getattr(one, table).drop(columns=list(NOISE_COLUMNS), errors="ignore") for one in (first, second)
+        ]
+        pd.testing.assert_frame_equal(*found, check_exact=True)
+
+
 def test_what_is_written_is_what_is_read(tmp_path) -> None:
     written, read = run(tmp_path / "r"), load_results(tmp_path / "r")
-    pd.testing.assert_frame_equal(written.advice, read.advice)
-    pd.testing.assert_frame_equal(written.reconstructions, read.reconstructions)
+    for table, columns in COLUMNS.items():
+        pd.testing.assert_frame_equal(getattr(written, table), getattr(read, table))
+        assert list(getattr(read, table)) == list(columns)
     assert read.meta["plan"]["variants"] == ["ipf", "sampling"]
     assert read.meta["machine"]["cpu"]
     assert read.meta["software"]["aegis-opt"]
@@ -47,17 +57,65 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, at) -> None:
     with pytest.raises(Killed):
         run(tmp_path / "r", progress=kill)
     before = files(tmp_path / "r")
-    assert len(before) == at
+    assert units(before) == at
     ran = []
     whole = run(tmp_path / "r", progress=lambda what, done, total: ran.append(done))
     after = files(tmp_path / "r")
     assert {name: after[name] for name in before} == before
-    assert ran[-1] == len(after)
-    reference = run(tmp_path / "other")
-    columns = ["variant", "scope", "histogram", "seed", "measure", "best", "regret", "status"]
-    pd.testing.assert_frame_equal(whole.advice[columns], reference.advice[columns])
-    columns = ["variant", "scope", "histogram", "attribute", "configuration", "tvd", "objective", "status"]
-    pd.testing.assert_frame_equal(whole.reconstructions[columns], reference.reconstructions[columns])
+    assert ran[-1] == units(after)
+    assert_same(whole, run(tmp_path / "other"))
+
+
+def units(found: dict[str, int]) -> int:
+    """Units of work that are done; an advisor run has a second file, its ranking."""
+    return sum(not name.startswith("rankings") for name in found)
+
+
+def test_a_run_that_was_killed_between_its_two_files_is_run_again(tmp_path, monkeypatch) -> None:
+    write = store.write_parquet
+
+    def kill(path: Path, table: str, rows: list) -> None:
+        if table == "advice":
+            raise Killed
+        write(path, table, rows)
+
+    monkeypatch.setattr(store, "write_parquet", kill)
+    with pytest.raises(Killed):
+        run(tmp_path / "r")
+    assert len(list((tmp_path / "r" / "rankings").iterdir())) == 1
+    assert load_results(tmp_path / "r").rankings.empty
+    monkeypatch.undo()
+    assert_same(run(tmp_path / "r"), run(tmp_path / "other"))
+
+
+def test_a_ranking_is_the_advisors_beside_the_truth(tmp_path) -> None:
+    data = ao.datasets.clinic(200)
+    results = run_comparison([Case.of(data)], ["ipf", "random"], ["mi", "g3"], output=tmp_path / "r")
+    summary = ao.summarize(data.frame, data.label, data.configurations)
+    for measure in ("mi", "g3"):
+        rows = results.rankings.query("measure == @measure and scope == 'pooled' and histogram")
+        advised = ao.advise(summary, measure).ranking
+        assert rows["configuration"].iloc[0] == advised["configuration"].iloc[0]
+        both = rows.merge(advised, on="configuration", suffixes=("", "_advised"))
+        assert len(both) == len(rows) == len(data.configurations)
+        for column in ("rank", "pud", "pud_low", "pud_high"):
+            pd.testing.assert_series_equal(both[column], both[f"{column}_advised"], check_names=False)
+        slack = 1e-9 * rows["pud_true"].max()
+        assert (rows["pud_low"] <= rows["pud_true"] + slack).all()
+        assert (rows["pud_true"] <= rows["pud_high"] + slack).all()
+    assert set(results.rankings["variant"]) == {"ipf"}  # a random choice has no order
+    undecided = results.advice.query("variant == 'ipf' and scope == 'single'")
+    assert set(undecided["status"]) == {"no winner"}
+    assert len(results.rankings.query("scope == 'single'")) == len(undecided) * len(data.configurations)
+
+
+def test_a_ranking_that_is_missing_is_named_and_made_again(tmp_path) -> None:
+    whole = run(tmp_path / "r")
+    victim = sorted((tmp_path / "r" / "rankings").glob("*.parquet"))[3]
+    victim.unlink()
+    with pytest.raises(ResultsError, match=f"{victim.name}: is missing: run the comparison again"):
+        load_results(tmp_path / "r")
+    assert_same(whole, run(tmp_path / "r"))
 
 
 def test_a_finished_run_is_not_run_again_and_more_can_be_added(tmp_path) -> None:
@@ -81,14 +139,16 @@ def test_what_was_skipped_is_tried_again(tmp_path, monkeypatch) -> None:
     assert not list((tmp_path / "r").rglob("*.skipped.parquet"))
 
 
-def test_a_file_that_was_cut_short_is_named(tmp_path) -> None:
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_file_that_was_cut_short_is_named(tmp_path, table) -> None:
     run(tmp_path / "r")
-    victim = sorted((tmp_path / "r" / "advice").glob("*.parquet"))[2]
+    victim = sorted((tmp_path / "r" / table).glob("*.parquet"))[2]
     victim.write_bytes(victim.read_bytes()[:-200])
     with pytest.raises(ResultsError, match=f"{victim.name}: cut short.*delete it and run"):
         load_results(tmp_path / "r")
     victim.unlink()
-    assert len(run(tmp_path / "r").advice) == 16
+    again = run(tmp_path / "r")
+    assert (len(again.advice), len(again.reconstructions), len(again.rankings)) == (16, 8, 16)
 
 
 def test_a_file_of_something_else_is_named(tmp_path) -> None:
@@ -104,7 +164,8 @@ def test_a_file_of_something_else_is_named(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"version": 2}, "results of version 2, while this aegis-opt reads version 1"),
+        ({"version": 1}, "results of version 1, while this aegis-opt reads version 2"),
+        ({"version": 3}, "results of version 3, while this aegis-opt reads version 2"),
         ({"format": "cake"}, 'its "format" is not "aegis-opt-results"'),
         ({"datasets": None}, "'datasets' is missing"),
     ],

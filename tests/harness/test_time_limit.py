@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pandas as pd
 import pytest
-from stubborn_solvers import Sleeper, Suicidal
+from stubborn_solvers import LateRiser, Sleeper, Stubborn, Suicidal
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, run_comparison
+from aegis_opt.harness.child import Child
+from aegis_opt.harness.jobfile import job_file
 from aegis_opt.harness.memory import PeakMemory
+from aegis_opt.harness.plan import Unit
+from aegis_opt.harness.schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness.truth import prepare
+from aegis_opt.harness.variant import Variant
+from aegis_opt.harness.work import Job
 
 PEOPLE = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60), "health": ["good", "good", "poor"] * 20})
 MASKS = {"ten": {"sex": ao.Suppress(), "age": ao.Bucketize(width=10)}, "none": {"age": ao.Suppress()}}
@@ -18,13 +28,13 @@ CASE = Case.of(PEOPLE, "health", MASKS)
 @pytest.mark.parametrize(
     ("solver", "status", "text"),
     [
-        (Sleeper(limit=60), "timed out", "stopped after 3 seconds"),
+        (Sleeper(limit=60), "timed out", "stopped after 1.5 seconds"),
         (Suicidal(limit=60), "failed", r"the process died \(signal 9\)"),
     ],
 )
 def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, text) -> None:
     results = run_comparison(
-        [CASE], [solver, "random"], ["mi"], scopes=["pooled"], histograms=[True], time_limit=3
+        [CASE], [solver, "random"], ["mi"], scopes=["pooled"], histograms=[True], time_limit=1.5
     )
     found = results.reconstructions
     lost = found["n_values"] >= 60
@@ -37,7 +47,47 @@ def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, t
     assert advice.loc[solver.name, "status"] == status
     assert pd.isna(advice.loc[solver.name, "seconds_total"])
     assert advice.loc["random", "status"] == "ok"
-    assert results.meta["settings"]["time_limit"] == 3
+    assert results.meta["settings"]["time_limit"] == 1.5
+
+
+def test_a_generous_limit_changes_nothing_whatever_the_number_of_workers() -> None:
+    """Every row, also of what fails in its first steps, is that of a run in this process."""
+    solvers = ["ipf", "ipf+independent", "sampling", "random", "humanleague-integerise", Stubborn(limit=1)]
+    options = {"scopes": ["single"], "seeds": [0, 1]}
+    plain = run_comparison([CASE], solvers, ["mi"], **options)
+    assert {"ok", "no winner", "failed", "skipped"} == set(plain.advice["status"])
+    for n_jobs in (1, 2):
+        limited = run_comparison([CASE], solvers, ["mi"], n_jobs=n_jobs, time_limit=60, **options)
+        for table in COLUMNS:
+            found = [
+                getattr(results, table).drop(columns=list(NOISE_COLUMNS), errors="ignore")
+                for results in (plain, limited)
+            ]
+            pd.testing.assert_frame_equal(*found, check_exact=True)
+
+
+def test_a_process_that_dies_before_the_work_begins_is_replaced(tmp_path: Path) -> None:
+    solver = LateRiser(marker=str(tmp_path / "woken"))
+    results = run_comparison(
+        [CASE], [solver], ["mi"], scopes=["pooled"], histograms=[True], tables=["advice"], time_limit=60
+    )
+    assert (tmp_path / "woken").exists()
+    assert results.advice["status"].tolist() == ["ok"]
+
+
+def test_a_child_leaves_when_its_job_is_over() -> None:
+    data, measure = prepare(CASE), ao.get_measure("mi")
+    truth = {(data.name, "mi"): data.true_deviation(measure)}
+    with job_file(Job({data.name: data}, {"mi": measure}, truth, 1, None)) as path:
+        child = Child(path)
+        found = child.call(Unit(data.name, Variant("random"), "pooled", True, 0, measure="mi"), None, 60)
+        assert found.row["status"] == "ok"
+        assert child.alive
+    end = time.monotonic() + 60
+    while child.alive and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not child.alive
+    child.stop()
 
 
 def test_peak_memory_sees_what_was_freed_again() -> None:

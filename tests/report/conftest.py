@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from results_factory import make_results, save_results
+from results_factory import changed, frames_of, make_results, save_results
 
 from aegis_opt.harness.store import Results
 
@@ -20,11 +20,13 @@ def folder(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small(results: Results) -> Results:
     """The part about one data set and one scope: quick to draw."""
-    advice, reconstructions = (
-        frame[(frame["dataset"] == "people") & (frame["scope"] == "pooled")].reset_index(drop=True)
-        for frame in (results.advice, results.reconstructions)
+    return changed(
+        results,
+        **{
+            table: frame[(frame["dataset"] == "people") & (frame["scope"] == "pooled")].reset_index(drop=True)
+            for table, frame in frames_of(results).items()
+        },
     )
-    return Results(advice=advice, reconstructions=reconstructions, meta=results.meta)
 
 
 @pytest.fixture(scope="session")

@@ -18,13 +18,15 @@ VARIANTS = ("ipf", "convex:l1", "integer:l2", "slow", "broken", "absent", "rando
 DATASETS = {"people": 3, "shops & <co>": 2}  # name: number of attributes
 MEASURES = ("chi2", "mi")
 TIME_LIMIT = 9.0
-_LEAST, _MEAN, _MOST = 0.1, 0.3, 0.6  # true deviations
+TRUE = {"c0": 0.1, "c1": 0.2, "c2": 0.6}  # deviations by configuration
+_LEAST, _MEAN, _MOST = min(TRUE.values()), sum(TRUE.values()) / len(TRUE), max(TRUE.values())
 
 
 def make_results() -> Results:
     """Return results of two data sets, eight variants, both scopes, with and without histograms."""
     reconstructions: list[dict[str, Any]] = []
     advice: list[dict[str, Any]] = []
+    rankings: list[dict[str, Any]] = []
     for dataset, variant, scope, histogram in product(
         DATASETS, VARIANTS, ("pooled", "single"), (True, False)
     ):
@@ -41,14 +43,26 @@ def make_results() -> Results:
                 "n_labels": 3,
                 "n_records": 500,
             }
-            advice += [_advice(run, measure) for measure in MEASURES]
+            told = [_advice(run, measure) for measure in MEASURES]
+            advice += told
+            rankings += [place for row in told for place in _ranking(run, row)]
             if variant != "random":
                 reconstructions += _reconstructions(run)
     return Results(
         advice=pd.DataFrame(advice, columns=list(COLUMNS["advice"])),
         reconstructions=pd.DataFrame(reconstructions, columns=list(COLUMNS["reconstructions"])),
+        rankings=pd.DataFrame(rankings, columns=list(COLUMNS["rankings"])),
         meta=make_test_meta(),
     )
+
+
+def frames_of(results: Results) -> dict[str, pd.DataFrame]:
+    return {table: getattr(results, table) for table in COLUMNS}
+
+
+def changed(results: Results, **frames: pd.DataFrame) -> Results:
+    """The same results but for the tables given."""
+    return Results(**(frames_of(results) | frames), meta=results.meta)
 
 
 def make_test_meta() -> dict[str, Any]:
@@ -59,7 +73,7 @@ def make_test_meta() -> dict[str, Any]:
             "records": 500,
             "label_counts": [300, 150, 50],
             "attributes": {f"a{i}": 10 for i in range(n)},
-            "configurations": ["c0", "c1", "c2"],
+            "configurations": list(TRUE),
         }
         for name, n in DATASETS.items()
     }
@@ -78,7 +92,7 @@ def make_test_meta() -> dict[str, Any]:
 def save_results(results: Results, folder: Path) -> Path:
     """Write a results folder as a comparison does."""
     Store(folder, results.meta)
-    for table, frame in (("advice", results.advice), ("reconstructions", results.reconstructions)):
+    for table, frame in frames_of(results).items():
         write_parquet(folder / table / "unit.parquet", table, frame.to_dict("records"))  # type: ignore[arg-type]
     return folder
 
@@ -153,6 +167,22 @@ def _ending(variant: str, table: str, index: int) -> dict[str, Any]:
     if variant == "absent":
         return {"status": SKIPPED, "error": "'absent' is not installed: pip install absent"}
     return {"status": OK, "error": None}
+
+
+def _ranking(run: dict[str, Any], advice: dict[str, Any]) -> list[dict[str, Any]]:
+    """The configurations in order; none where nothing was estimated."""
+    if run["variant"] == "random" or advice["status"] not in (OK, NO_WINNER):
+        return []
+    random = _random(*(str(value) for value in run.values()), advice["measure"], "ranking")
+    proved = advice["measure"] == "mi"
+    rows = []
+    for name, true in TRUE.items():
+        pud = 0.0 if advice["status"] == NO_WINNER else true * float(random.uniform(0.8, 1.3))
+        low, high = (0.7 * true, None if name == "c2" else 1.4 * true) if proved else (None, None)
+        row = run | {"measure": advice["measure"], "configuration": name, "pud": pud, "pud_true": true}
+        rows.append(row | {"pud_low": low, "pud_high": high})
+    rows.sort(key=lambda row: float(row["pud"]))
+    return [row | {"rank": 1 if row["pud"] == 0 else place} for place, row in enumerate(rows, start=1)]
 
 
 def _random(*parts: object) -> np.random.Generator:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, Browser
-from results_factory import DATASETS, HOSTILE, VARIANTS
+from results_factory import DATASETS, HOSTILE, VARIANTS, changed
 
 from aegis_opt.harness.store import Results
 from aegis_opt.report import write_report
@@ -160,8 +160,7 @@ def test_a_narrow_range_still_has_numbers_on_its_axis(
     chromium: Browser, small: Results, tmp_path: Path
 ) -> None:
     close = small.reconstructions.assign(tvd=0.2 + 0.05 * small.reconstructions["tvd"].astype(float))
-    alike = Results(advice=small.advice, reconstructions=close, meta=small.meta)
-    [page] = write_report(alike, tmp_path / "report.html")
+    [page] = write_report(changed(small, reconstructions=close), tmp_path / "report.html")
     chromium.open(page)
     ticks = [
         text for text in chromium.texts("#figure-profile-tvd .tick") if "\N{MULTIPLICATION SIGN}" in text

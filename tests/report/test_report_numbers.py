@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS
+from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS, changed, frames_of
 
 from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness.store import Results
@@ -12,11 +12,7 @@ from aegis_opt.report.tables import PageTable, page_tables
 
 
 def with_types(results: Results) -> Results:
-    advice, reconstructions = (
-        typed(results.advice, "advice"),
-        typed(results.reconstructions, "reconstructions"),
-    )
-    return Results(advice=advice, reconstructions=reconstructions, meta=results.meta)
+    return changed(results, **{table: typed(frame, table) for table, frame in frames_of(results).items()})
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +102,8 @@ def test_who_was_tried_on_fewer_problems_is_not_on_the_front(small: Results) -> 
         tvd=rows["tvd"].where(rows["variant"] != "ipf", 0.0),
         status=rows["status"].where(~partly, SKIPPED),
     )
-    changed = Results(advice=small.advice.iloc[:0], reconstructions=easy, meta=small.meta)
-    points = [point for view in views_of(changed) for point in view.points if point.variant == "ipf"]
+    partial = changed(small, advice=small.advice.iloc[:0], reconstructions=easy)
+    points = [point for view in views_of(partial) for point in view.points if point.variant == "ipf"]
     assert len(points) == 2  # with and without histograms
     for point in points:
         assert point.n < point.of
@@ -146,8 +142,8 @@ def test_regret_is_relative_to_a_random_choice_and_charged(views: list[View]) ->
 
 def test_regret_has_no_share_where_all_configurations_are_as_good(small: Results) -> None:
     equal = with_types(small).advice.assign(pud_true_min=0.2, pud_true_mean=0.2, pud_true_max=0.2, regret=0.0)
-    changed = Results(advice=equal, reconstructions=small.reconstructions.iloc[:0], meta=small.meta)
-    cells = [cell for view in views_of(changed) for cell in view.cells if cell.n]
+    alike = changed(small, advice=equal, reconstructions=small.reconstructions.iloc[:0])
+    cells = [cell for view in views_of(alike) for cell in view.cells if cell.n]
     assert {cell.share for cell in cells} == {None}
     assert all("equally good" in cell.note for cell in cells)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from results_factory import HOSTILE, VARIANTS
+from results_factory import HOSTILE, VARIANTS, changed, frames_of
 
 from aegis_opt.cli import main
 from aegis_opt.datasets import worked_example
@@ -69,10 +69,10 @@ def test_results_in_memory_and_in_a_folder_give_the_same_page(
 
 
 def test_results_are_not_modified(small: Results, tmp_path: Path) -> None:
-    before = small.advice.copy(), small.reconstructions.copy()
+    before = {table: frame.copy() for table, frame in frames_of(small).items()}
     write_report(small, tmp_path / "report.html")
-    pd.testing.assert_frame_equal(small.advice, before[0])
-    pd.testing.assert_frame_equal(small.reconstructions, before[1])
+    for table, frame in frames_of(small).items():
+        pd.testing.assert_frame_equal(frame, before[table])
 
 
 def test_figures_are_saved_as_png_and_svg_the_same_ones_from_the_command_line(
@@ -108,13 +108,8 @@ def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", ["advice", "reconstructions"])
 def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -> None:
-    frames = {
-        name: frame if name == kept else frame.iloc[:0]
-        for name, frame in (("advice", small.advice), ("reconstructions", small.reconstructions))
-    }
-    page, *figures = write_report(
-        Results(**frames, meta=small.meta), tmp_path / "r.html", figures=tmp_path / "f"
-    )
+    frames = {name: frame if name == kept else frame.iloc[:0] for name, frame in frames_of(small).items()}
+    page, *figures = write_report(changed(small, **frames), tmp_path / "r.html", figures=tmp_path / "f")
     names = {"overview", "advice"} if kept == "advice" else {"reconstructions"}
     assert {table["id"] for table in data_of(page.read_text(encoding="utf-8"))["tables"]} == names | {
         "without-result"
@@ -123,19 +118,15 @@ def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -
 
 
 def test_everything_skipped_is_a_report_too(results: Results, tmp_path: Path) -> None:
-    advice, tables = (f[f["variant"] == "absent"] for f in (results.advice, results.reconstructions))
-    page, *figures = write_report(
-        Results(advice=advice, reconstructions=tables, meta=results.meta),
-        tmp_path / "r.html",
-        figures=tmp_path / "f",
-    )
+    frames = {name: frame[frame["variant"] == "absent"] for name, frame in frames_of(results).items()}
+    page, *figures = write_report(changed(results, **frames), tmp_path / "r.html", figures=tmp_path / "f")
     assert "is not installed" in page.read_text(encoding="utf-8")
     assert [path.stem for path in figures] == ["regret", "regret"]  # a grid of dashes
 
 
 def test_a_comparison_that_was_stopped_is_called_incomplete(small: Results, tmp_path: Path) -> None:
     rest = small.advice[small.advice["variant"] != "slow"]
-    stopped = Results(advice=rest, reconstructions=small.reconstructions.iloc[:0], meta=small.meta)
+    stopped = changed(small, advice=rest, reconstructions=small.reconstructions.iloc[:0])
     [page] = write_report(stopped, tmp_path / "report.html")
     planned = 2 * len(VARIANTS) * 2 * 2 * 2  # data sets, variants, scopes, histograms, measures
     assert f"No advice for {planned - 7 * 4} combinations planned" in page.read_text(encoding="utf-8")
