@@ -42,7 +42,12 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.small --output out/bench
 	$(BIN)/aegis-opt report out/bench -o out/bench.html
 
-bench-paper: $(READY)
+# It pins numpy and pandas of long ago, and works with those of today
+$(VENV)/.anjana: $(READY)
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps anjana==1.2.3 pycanon==1.3.5 beartype==0.22.2
+	@touch $@
+
+bench-paper: $(VENV)/.anjana
 	$(BIN)/python -m benchmarks.paper --data $(DATA) -o out/paper
 
 docs: $(READY)
