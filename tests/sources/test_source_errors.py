@@ -29,6 +29,11 @@ def test_file_not_found_suggests_a_near_name(tmp_path):
         scan(tmp_path, "y")
 
 
+def test_an_empty_path_is_no_file():
+    with pytest.raises(SourceError, match="file not found: ''"):
+        scan("", "y")
+
+
 def test_unsupported_ending(tmp_path):
     (tmp_path / "people.xlsx").write_text("")
     with pytest.raises(SourceError, match=r"people\.xlsx: cannot tell the format.*\.parquet"):
