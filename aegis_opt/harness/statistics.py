@@ -82,9 +82,9 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0 or not (array >= 0).all() or not shift >= 0:
         raise InvalidInput("a shifted geometric mean needs values and a shift from 0 up, without gaps")
-    if shift == 0 and (array == 0).any():
-        return 0.0
-    return float(np.exp(np.log(array + shift).mean()) - shift)
+    if shift == 0:
+        return float(np.exp(np.log(array).mean())) if array.all() else 0.0
+    return float(shift * np.expm1(np.log1p(array / shift).mean()))  # exact for zeros
 
 
 def performance_profile(

@@ -10,45 +10,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aegis_opt.files import atomic_path
-from aegis_opt.report.palette import HEAT, MARKERS, SHAPES, VARIANTS
+from aegis_opt.report.drawing import GRID, INK, SOFT, Looks, make_panels, short_name, text_width
+from aegis_opt.report.palette import HEAT
+from aegis_opt.report.ranking_figure import draw_rankings
+from aegis_opt.report.rankings import Ranking
 from aegis_opt.report.series import FEW, Cell, Profile, View, measure_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK, _SOFT, _GRID = "#1b1f27", "#566072", "#e3e7ed"
-_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-_LONGEST = 34  # letters of a variant in a label
 _FORMATS = (".png", ".svg")
 
 
-class _Looks:
-    """Colour, shape and dash of each variant, as on the page."""
-
-    def __init__(self, variants: Sequence[str]) -> None:
-        self.order = {name: i for i, name in enumerate(variants)}
-
-    def colour(self, name: str) -> str:
-        return VARIANTS[self.order[name] % len(VARIANTS)][0]
-
-    def marker(self, name: str) -> str:
-        return MARKERS[SHAPES[self.order[name] % len(SHAPES)]]
-
-    def dash(self, name: str) -> Any:
-        return _DASHES[self.order[name] // len(VARIANTS) % len(_DASHES)]
-
-    def sort(self, items: Iterable[Any]) -> list[Any]:
-        return sorted(items, key=lambda item: (self.order[item.variant], not item.histogram))
-
-
-def write_figures(views: Sequence[View], variants: Sequence[str], folder: Path) -> list[Path]:
+def write_figures(
+    views: Sequence[View], rankings: Sequence[Ranking], variants: Sequence[str], folder: Path
+) -> list[Path]:
     """Draw every figure that has data, one panel per scope, and save each as PNG and SVG.
+
+    Rankings get a figure per scope and data set, one panel per measure.
 
     Parameters
     ----------
     views : sequence of View
         One per scope, of the same data sets.
+    rankings : sequence of Ranking
+        Every advisor run; the run shown is the one that the page shows at first.
     variants : sequence of str
         All variants, in the order that gives them their colours.
     folder : path
@@ -61,7 +48,7 @@ def write_figures(views: Sequence[View], variants: Sequence[str], folder: Path) 
     """
     from matplotlib import rc_context
 
-    looks = _Looks(variants)
+    looks = Looks(variants)
     drawn: dict[str, Callable[[], Figure | None]] = {
         "tvd": lambda: _boxes(views, looks),
         "pareto": lambda: _pareto(views, looks),
@@ -69,6 +56,7 @@ def write_figures(views: Sequence[View], variants: Sequence[str], folder: Path) 
         "profile-tvd": lambda: _profiles(views, looks, "profile-tvd", "TVD"),
         "regret": lambda: _regret(views, looks),
         "estimate": lambda: _estimates(views, looks),
+        **draw_rankings(rankings, looks),
     }
     paths = []
     # the salt and the missing date make equal results give equal files
@@ -82,34 +70,17 @@ def write_figures(views: Sequence[View], variants: Sequence[str], folder: Path) 
                 metadata = {"Date": None} if ending == ".svg" else None
                 with atomic_path(path) as temporary:
                     figure.savefig(temporary, metadata=metadata)
+                figure.set_layout_engine("none")  # what was laid out once need not be again
                 paths.append(path)
     return paths
-
-
-def _panels(columns: int, rows: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
-    from matplotlib.figure import Figure as MatplotlibFigure
-
-    size = (columns * width, rows * height)
-    figure = MatplotlibFigure(figsize=size, dpi=160, facecolor="white", layout="constrained")
-    panels: Any = figure.subplots(rows, columns, squeeze=False)
-    for axes in panels.flat:
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_color("#b9c0cc")
-        axes.tick_params(colors=_SOFT, labelsize=8)
-        axes.set_axisbelow(True)
-    return figure, panels.tolist()
 
 
 def _head(axes: Axes, view: View, name: str, width: float = 4.1) -> None:
     """Title of a panel `width` inches wide: the scope and, below it, the sample and what was charged."""
     lines = wrap(view.notes[name], int(width / 0.055))
-    axes.set_title(
-        view.scope, loc="left", fontsize=10, fontweight="bold", color=_INK, pad=7 + 10 * len(lines)
-    )
+    axes.set_title(view.scope, loc="left", fontsize=10, fontweight="bold", color=INK, pad=7 + 10 * len(lines))
     place: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, 4), "textcoords": "offset points"}
-    axes.annotate("\n".join(lines), (0, 1), **place, fontsize=7, color=_SOFT, va="bottom", linespacing=1.25)
+    axes.annotate("\n".join(lines), (0, 1), **place, fontsize=7, color=SOFT, va="bottom", linespacing=1.25)
 
 
 def _log_axis(axes: Axes, low: float, high: float) -> None:
@@ -123,13 +94,13 @@ def _log_axis(axes: Axes, low: float, high: float) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _boxes(views: Sequence[View], looks: _Looks) -> Figure | None:
+def _boxes(views: Sequence[View], looks: Looks) -> Figure | None:
     shown = [view for view in views if view.boxes]
     if not shown:
         return None
     most = max(len(view.boxes) for view in shown)
-    names = [_name(box.variant, box.histogram) for view in shown for box in view.boxes]
-    figure, [row] = _panels(len(shown), 1, 4.3 + _width(names), 1.3 + 0.24 * most)
+    names = [short_name(box.variant, box.histogram) for view in shown for box in view.boxes]
+    figure, [row] = make_panels(len(shown), 1, 4.3 + text_width(names), 1.3 + 0.24 * most)
     for axes, view in zip(row, shown, strict=True):
         boxes = looks.sort(view.boxes)
         _head(axes, view, "tvd")
@@ -144,22 +115,22 @@ def _boxes(views: Sequence[View], looks: _Looks) -> Figure | None:
             axes.vlines(box.median, y - 0.31, y + 0.31, color=middle, lw=1.8)
             axes.plot(box.dots, [y] * len(box.dots), "o", mfc="none", mec=colour, ms=2.6, mew=0.7)
             right = axes.get_yaxis_transform()
-            axes.text(1.02, y, f"{box.n:,}", transform=right, fontsize=7, color=_SOFT, va="center")
+            axes.text(1.02, y, f"{box.n:,}", transform=right, fontsize=7, color=SOFT, va="center")
         axes.set_yticks(
-            range(len(boxes)), [_name(box.variant, box.histogram) for box in boxes], parse_math=False
+            range(len(boxes)), [short_name(box.variant, box.histogram) for box in boxes], parse_math=False
         )
         axes.set_ylim(len(boxes) - 0.5, -0.5)
         axes.set_xlim(left=0)
-        axes.grid(axis="x", color=_GRID, lw=0.8)
-        axes.set_xlabel("TVD to the raw joint table (less is better); at the right: n", color=_SOFT)
+        axes.grid(axis="x", color=GRID, lw=0.8)
+        axes.set_xlabel("TVD to the raw joint table (less is better); at the right: n", color=SOFT)
     return figure
 
 
-def _pareto(views: Sequence[View], looks: _Looks) -> Figure | None:
+def _pareto(views: Sequence[View], looks: Looks) -> Figure | None:
     shown = [view for view in views if view.points]
     if not shown:
         return None
-    figure, [row] = _panels(len(shown), 1, 5.0, 4.2)
+    figure, [row] = make_panels(len(shown), 1, 5.0, 4.2)
     for axes, view in zip(row, shown, strict=True):
         _head(axes, view, "pareto")
         times = [max(point.seconds, 1e-6) for point in view.points]
@@ -167,7 +138,7 @@ def _pareto(views: Sequence[View], looks: _Looks) -> Figure | None:
         for histogram, line in ((True, "-"), (False, "--")):
             front = sorted((p.seconds, p.tvd) for p in view.points if p.front and p.histogram == histogram)
             if front:
-                axes.step(*zip(*front, strict=True), where="post", color=_SOFT, lw=1.1, ls=line, zorder=1)
+                axes.step(*zip(*front, strict=True), where="post", color=SOFT, lw=1.1, ls=line, zorder=1)
         for point in looks.sort(view.points):
             colour = looks.colour(point.variant)
             axes.plot(
@@ -181,14 +152,14 @@ def _pareto(views: Sequence[View], looks: _Looks) -> Figure | None:
                 zorder=2,
             )
         axes.set_ylim(bottom=0)
-        axes.grid(color=_GRID, lw=0.8)
-        axes.set_xlabel("seconds per reconstruction (shifted geometric mean)", color=_SOFT)
-        axes.set_ylabel("mean TVD", color=_SOFT)
+        axes.grid(color=GRID, lw=0.8)
+        axes.set_xlabel("seconds per reconstruction (shifted geometric mean)", color=SOFT)
+        axes.set_ylabel("mean TVD", color=SOFT)
     _legend(figure, looks, {p.variant for view in shown for p in view.points}, histograms=True)
     return figure
 
 
-def _profiles(views: Sequence[View], looks: _Looks, name: str, words: str) -> Figure | None:
+def _profiles(views: Sequence[View], looks: Looks, name: str, words: str) -> Figure | None:
     found: list[tuple[View, Profile]] = []
     for view in views:
         profile = view.time_profile if name == "profile-time" else view.tvd_profile
@@ -196,7 +167,7 @@ def _profiles(views: Sequence[View], looks: _Looks, name: str, words: str) -> Fi
             found.append((view, profile))
     if not found:
         return None
-    figure, [row] = _panels(len(found), 1, 5.0, 3.6)
+    figure, [row] = make_panels(len(found), 1, 5.0, 3.6)
     for axes, (view, profile) in zip(row, found, strict=True):
         _head(axes, view, name)
         for variant in sorted(profile.shares, key=looks.order.__getitem__):
@@ -213,15 +184,15 @@ def _profiles(views: Sequence[View], looks: _Looks, name: str, words: str) -> Fi
             )
         _log_axis(axes, 1, max(profile.taus[-1], 1.05))
         axes.set_ylim(0, 1.02)
-        axes.grid(color=_GRID, lw=0.8)
+        axes.grid(color=GRID, lw=0.8)
         unit = " s" if profile.metric == "seconds_total" else ""
-        axes.set_xlabel(f"factor of the best {words} (+ {profile.shift:g}{unit})", color=_SOFT)
-        axes.set_ylabel("share of problems", color=_SOFT)
+        axes.set_xlabel(f"factor of the best {words} (+ {profile.shift:g}{unit})", color=SOFT)
+        axes.set_ylabel("share of problems", color=SOFT)
     _legend(figure, looks, {variant for _, profile in found for variant in profile.shares})
     return figure
 
 
-def _regret(views: Sequence[View], looks: _Looks) -> Figure | None:
+def _regret(views: Sequence[View], looks: Looks) -> Figure | None:
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     shown = [view for view in views if view.cells]
@@ -229,9 +200,9 @@ def _regret(views: Sequence[View], looks: _Looks) -> Figure | None:
         return None
     rows = max(len({(cell.variant, cell.histogram) for cell in view.cells}) for view in shown)
     columns = max(len({(cell.dataset, cell.measure) for cell in view.cells}) for view in shown)
-    names = [_name(cell.variant, cell.histogram) for view in shown for cell in view.cells]
+    names = [short_name(cell.variant, cell.histogram) for view in shown for cell in view.cells]
     width = max(2.8, 0.62 * columns)
-    figure, [panels] = _panels(len(shown), 1, width + 1.4 + _width(names), 2.3 + 0.26 * rows)
+    figure, [panels] = make_panels(len(shown), 1, width + 1.4 + text_width(names), 2.3 + 0.26 * rows)
     low, high, worse = (HEAT[name][0] for name in ("heat-low", "heat-high", "worse"))
     colours = LinearSegmentedColormap.from_list("regret", [low, high]).with_extremes(bad="white", over=worse)
     for axes, view in zip(panels, shown, strict=True):
@@ -245,26 +216,26 @@ def _regret(views: Sequence[View], looks: _Looks) -> Figure | None:
             known = cell.share is not None
             grid[place] = cell.share if cell.share is not None else np.nan
             text = f"{cell.share:.2g}{'*' if cell.charged else ''}" if known else ("=" if cell.n else "-")
-            ink = "white" if known and grid[place] > 0.5 else _INK
+            ink = "white" if known and grid[place] > 0.5 else INK
             axes.text(place[1], place[0], text, ha="center", va="center", fontsize=7.5, color=ink)
         image = axes.imshow(grid, cmap=colours, norm=Normalize(0, 1.0005), aspect="auto")
-        axes.set_yticks(range(len(lines)), [_name(*line) for line in lines], parse_math=False)
-        labels = [f"{measure}\n{_name(dataset)}" for dataset, measure in across]
+        axes.set_yticks(range(len(lines)), [short_name(*line) for line in lines], parse_math=False)
+        labels = [f"{measure}\n{short_name(dataset)}" for dataset, measure in across]
         axes.set_xticks(range(len(across)), labels, rotation=30, ha="right", parse_math=False, fontsize=7.5)
         axes.tick_params(length=0)
         for spine in axes.spines.values():
             spine.set_visible(False)
     bar = figure.colorbar(image, ax=panels, shrink=0.8, extend="max", pad=0.02)
-    bar.set_label("regret / regret of a random choice", color=_SOFT, fontsize=8)
+    bar.set_label("regret / regret of a random choice", color=SOFT, fontsize=8)
     return figure
 
 
-def _estimates(views: Sequence[View], looks: _Looks) -> Figure | None:
+def _estimates(views: Sequence[View], looks: Looks) -> Figure | None:
     shown = [view for view in views if view.choices]
     if not shown:
         return None
     measures = sorted({choice.measure for view in shown for choice in view.choices})
-    figure, grid = _panels(len(measures), len(shown), 3.3, 3.2)
+    figure, grid = make_panels(len(measures), len(shown), 3.3, 3.2)
     for row, view in zip(grid, shown, strict=True):
         for axes, measure in zip(row, measures, strict=True):
             choices = [choice for choice in looks.sort(view.choices) if choice.measure == measure]
@@ -273,11 +244,11 @@ def _estimates(views: Sequence[View], looks: _Looks) -> Figure | None:
                 f"{view.scope}: {title}, n = {len(choices)}",
                 loc="left",
                 fontsize=8.5,
-                color=_INK,
+                color=INK,
                 parse_math=False,
             )
             end = max((max(c.estimated, c.true) for c in choices), default=1.0) * 1.06 or 1.0
-            axes.plot([0, end], [0, end], color=_SOFT, lw=0.8, ls="--")
+            axes.plot([0, end], [0, end], color=SOFT, lw=0.8, ls="--")
             for choice in choices:
                 colour = looks.colour(choice.variant)
                 fill = colour if choice.histogram else "white"
@@ -285,25 +256,25 @@ def _estimates(views: Sequence[View], looks: _Looks) -> Figure | None:
                 axes.plot(choice.true, choice.estimated, marker, ms=5.5, mfc=fill, mec=colour, clip_on=False)
             axes.set_xlim(0, end)
             axes.set_ylim(0, end)
-            axes.grid(color=_GRID, lw=0.8)
-            axes.set_xlabel(f"true PUD of the winner{f' ({unit})' if unit else ''}", color=_SOFT, fontsize=8)
-            axes.set_ylabel("estimated PUD", color=_SOFT, fontsize=8)
+            axes.grid(color=GRID, lw=0.8)
+            axes.set_xlabel(f"true PUD of the winner{f' ({unit})' if unit else ''}", color=SOFT, fontsize=8)
+            axes.set_ylabel("estimated PUD", color=SOFT, fontsize=8)
     _legend(figure, looks, {c.variant for view in shown for c in view.choices}, histograms=True)
     return figure
 
 
-def _legend(figure: Figure, looks: _Looks, variants: Iterable[str], *, histograms: bool = False) -> None:
+def _legend(figure: Figure, looks: Looks, variants: Iterable[str], *, histograms: bool = False) -> None:
     from matplotlib.lines import Line2D
 
     handles = []
     for name in sorted(variants, key=looks.order.__getitem__):
         line = "none" if histograms else looks.dash(name)
         colour, marker = looks.colour(name), looks.marker(name)
-        handles.append(Line2D([], [], color=colour, marker=marker, ms=6, ls=line, label=_name(name)))
+        handles.append(Line2D([], [], color=colour, marker=marker, ms=6, ls=line, label=short_name(name)))
     if histograms:
-        for fill, text in ((_SOFT, "with histograms"), ("white", "without histograms")):
-            handles.append(Line2D([], [], color=_SOFT, marker="o", mfc=fill, ms=6, ls="none", label=text))
-    room = figure.get_size_inches()[0] / (_width([str(handle.get_label()) for handle in handles]) + 0.55)
+        for fill, text in ((SOFT, "with histograms"), ("white", "without histograms")):
+            handles.append(Line2D([], [], color=SOFT, marker="o", mfc=fill, ms=6, ls="none", label=text))
+    room = figure.get_size_inches()[0] / (text_width([str(handle.get_label()) for handle in handles]) + 0.55)
     columns = max(1, min(len(handles), int(room)))
     legend = figure.legend(
         handles=handles,
@@ -315,14 +286,3 @@ def _legend(figure: Figure, looks: _Looks, variants: Iterable[str], *, histogram
     )
     for label in legend.get_texts():
         label.set_parse_math(False)  # a name with dollars is a name
-
-
-def _name(variant: str, histogram: bool = True) -> str:
-    """Label of a variant, cut where it would squeeze the panels."""
-    cut = variant if len(variant) <= _LONGEST else f"{variant[: _LONGEST - 3]}..."
-    return cut if histogram else f"{cut} (no hist.)"
-
-
-def _width(names: Iterable[str]) -> float:
-    """Inches that the longest of these takes, roughly."""
-    return 0.072 * max(map(len, names), default=0)

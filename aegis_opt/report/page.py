@@ -18,10 +18,11 @@ from aegis_opt.plotting import require_matplotlib
 from aegis_opt.report import header
 from aegis_opt.report.figures import write_figures
 from aegis_opt.report.palette import HEAT, SHAPES, VARIANTS
+from aegis_opt.report.rankings import REACH, rankings_of
 from aegis_opt.report.series import FEW, measure_title, typed, variants_of, views_of
 from aegis_opt.report.tables import page_tables
 
-_SCRIPTS = ("core.js", "tables.js", "charts.js", "figures.js", "main.js")
+_SCRIPTS = ("core.js", "tables.js", "charts.js", "ranking.js", "figures.js", "main.js")
 
 
 def write_report(
@@ -75,13 +76,14 @@ def write_report(
             raise InvalidInput(f"{figures} is a file: the figures need a folder")
     found = _checked(results)
     views = views_of(found)
-    text = _render(found, [asdict(view) for view in views])
+    rankings = rankings_of(found, variants_of(found))
+    text = _render(found, [asdict(view) for view in views], [asdict(ranking) for ranking in rankings])
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     if figures is None:
         return [target]
     overall = [view for view in views if view.dataset == views[0].dataset]
-    return [target, *write_figures(overall, variants_of(found), Path(figures))]
+    return [target, *write_figures(overall, rankings, variants_of(found), Path(figures))]
 
 
 def _checked(results: Results | str | os.PathLike[str]) -> Results:
@@ -107,7 +109,7 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
     )
 
 
-def _render(results: Results, views: list[dict[str, Any]]) -> str:
+def _render(results: Results, views: list[dict[str, Any]], rankings: list[dict[str, Any]]) -> str:
     measures = sorted(set(results.advice["measure"]))
     data = {
         "variants": [
@@ -115,10 +117,12 @@ def _render(results: Results, views: list[dict[str, Any]]) -> str:
             for i, name in enumerate(variants_of(results))
         ],
         "few": FEW,
+        "reach": REACH,
         "measures": {
             name: dict(zip(("title", "unit"), measure_title(name), strict=True)) for name in measures
         },
         "views": _short(views),
+        "rankings": _short(rankings),
         "tables": [asdict(table) for table in page_tables(results)],
     }
     assets = files("aegis_opt.report") / "assets"

@@ -154,7 +154,7 @@ def views_of(results: Results) -> list[View]:
                     profiles["tvd"],
                     cells,
                     choices,
-                    _notes(tried, profiles, cells, choices, limit),
+                    _notes(tried, _of(advice, dataset, scope), profiles, cells, choices, limit),
                 )
             )
     return views
@@ -285,12 +285,7 @@ def _cells(all_rows: pd.DataFrame, charged: pd.DataFrame) -> Iterator[Cell]:
     for key, part in all_rows.groupby(["variant", "histogram", "dataset", "measure"], sort=True):
         variant, histogram, dataset, measure = key
         rows = charged.loc[charged.index.intersection(part.index)]
-        counts = part["status"].value_counts()
-        said = [
-            f"{count} {status}"
-            for status in (NO_WINNER, FAILED, TIMED_OUT, SKIPPED)
-            if (count := counts.get(status, 0))
-        ]
+        said = _counted(part["status"])
         share = _number(shares.loc[rows.index].mean())
         if len(rows) and share is None:
             said.append("all configurations are equally good")
@@ -318,6 +313,7 @@ def _choices(charged: pd.DataFrame) -> Iterator[Choice]:
 
 def _notes(
     tried: pd.DataFrame,
+    advice: pd.DataFrame,
     profiles: dict[str, Profile | None],
     cells: Sequence[Cell],
     choices: Sequence[Choice],
@@ -335,6 +331,7 @@ def _notes(
         + _charged(
             sum(cell.charged for cell in cells), "a random choice (no winner) or the worst one (failed)"
         ),
+        "ranking": _endings(advice),
         "estimate": f"{plural(len(choices), 'advisor run')} that named a winner; others are in the tables.",
     }
     for name, metric, unit in (("profile-time", "seconds_total", " s"), ("profile-tvd", "tvd", "")):
@@ -344,8 +341,22 @@ def _notes(
     return notes
 
 
+def _endings(advice: pd.DataFrame) -> str:
+    """Say how many runs there are to choose from, and how those without a winner ended."""
+    ended = _counted(advice["status"])
+    found = plural(len(advice), "advisor run")
+    return f"{found} to choose from, among them {', '.join(ended)}." if ended else f"{found} to choose from."
+
+
 def _charged(count: int, cost: str) -> str:
     return f" {plural(count, 'run')} without a result charged as {cost}." if count else ""
+
+
+def _counted(status: pd.Series[str]) -> list[str]:
+    """Count the runs that ended without a winner, by how they ended."""
+    counts = status.value_counts()
+    endings = (NO_WINNER, FAILED, TIMED_OUT, SKIPPED)
+    return [f"{count:,} {ending}" for ending in endings if (count := counts.get(ending, 0))]
 
 
 def _number(value: Any) -> float | None:

@@ -78,6 +78,8 @@ def test_gaps_are_not_averaged_over() -> None:
     with pytest.raises(ao.InvalidInput, match="without gaps"):
         shifted_geometric_mean([1.0, np.nan], 1.0)
     assert shifted_geometric_mean([0.0, 5.0], 0.0) == 0.0
+    assert shifted_geometric_mean([2.0, 8.0], 0.0) == pytest.approx(4.0)
+    assert shifted_geometric_mean([0.0, 0.0], 0.01) == 0.0
 
 
 def test_a_profile_is_the_share_of_problems_solved_within_a_factor() -> None:

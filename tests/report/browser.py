@@ -5,10 +5,12 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,10 +29,10 @@ class Browser:
 
     def __init__(self, width: int = 1280, height: int = 900) -> None:
         assert CHROMIUM is not None
-        self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
+        self._profile = Path(tempfile.mkdtemp(prefix="chromium-"))
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        words = [CHROMIUM, *_FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        words = [CHROMIUM, *_FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
         # chromium reads commands from descriptor 3 and answers on 4
         script = f'exec "$@" 3</dev/fd/{theirs_in} 4>/dev/fd/{theirs_out}'
         self._process = subprocess.Popen(
@@ -39,6 +41,7 @@ class Browser:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # its helpers can then be ended with it
         )
         os.close(theirs_in)
         os.close(theirs_out)
@@ -46,6 +49,13 @@ class Browser:
         self._number = 0
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
+        try:
+            self._start(width, height)
+        except BaseException:
+            self._end()
+            raise
+
+    def _start(self, width: int, height: int) -> None:
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -58,6 +68,10 @@ class Browser:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        """End the browser and its helpers, then delete its profile, which must not stay behind."""
         os.close(self._out)  # the browser leaves when its pipe closes
         try:
             self._process.wait(10)
@@ -65,7 +79,17 @@ class Browser:
             self._process.kill()
             self._process.wait()
         os.close(self._in)
-        self._profile.cleanup()
+        with suppress(ProcessLookupError):  # no helper is left
+            os.killpg(self._process.pid, signal.SIGKILL)
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                shutil.rmtree(self._profile)
+                return
+            except OSError:  # a helper that is just ending has put a file where one was deleted
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and return its answer; events that come meanwhile are kept."""

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from browser import CHROMIUM, Browser
 from results_factory import DATASETS, HOSTILE, VARIANTS, changed
@@ -50,9 +52,9 @@ def column(browser: Browser, table: str, key: str) -> list[str]:
 
 
 def test_every_figure_and_table_is_drawn(browser: Browser) -> None:
-    assert browser.count("#figure-list svg[role=application]") == 6
-    for figure in ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate"):
-        assert browser.count(f"#figure-{figure} .mark") > 5, figure
+    assert browser.count("#figure-list svg[role=application]") == 7
+    for figure in ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "ranking", "estimate"):
+        assert browser.count(f"#figure-{figure} .mark") >= 3, figure
     assert browser.count("table") == 4
     assert len(browser.texts("#table-overview tbody tr")) == 25  # the first of 32
     browser.click("#table-overview .more")
@@ -140,6 +142,62 @@ def test_data_set_and_scope_choose_what_the_figures_show(browser: Browser) -> No
     assert len(headings) == 1
     choose(browser, "#view label:nth-of-type(2) select", "single")
     assert "reconstructions" in browser.texts("#figure-tvd .note")[0]
+
+
+def test_a_ranking_is_chosen_by_data_set_measure_and_run(browser: Browser) -> None:
+    menus = "#figure-ranking label:nth-of-type({}) select"
+    assert browser.texts("#figure-ranking label:nth-of-type(1) option") == sorted(DATASETS)
+    choose(browser, menus.format(2), "mi")
+    assert browser.count("#figure-ranking .mark") == 3
+    assert browser.count("#figure-ranking .bounds") == browser.count("#figure-ranking .true") == 3
+    browser.hover("#figure-ranking .mark")
+    tip = browser.run("document.getElementById('tip').innerText")
+    assert all(words in tip for words in ("estimated PUD", "proved at least", "proved at most", "true PUD"))
+    browser.click("#figure-ranking .legend button[data-key=bounds]")
+    assert browser.count("#figure-ranking .bounds") == 0
+    assert browser.count("#figure-ranking .estimated") == 3
+    browser.run(f"document.querySelector('{menus.format(2)}').focus()")
+    choose(browser, menus.format(2), "chi2")
+    assert browser.run("document.activeElement.value") == "chi2"  # the keyboard stays where it was
+    assert "nothing is proved" in browser.texts("#figure-ranking .remark")[0]
+
+
+def test_a_run_without_a_ranking_can_be_chosen_and_says_why(browser: Browser) -> None:
+    runs = browser.texts("#figure-ranking label:nth-of-type(3) option")
+    assert len(runs) == 2 * (len(VARIANTS) + 1)  # the hostile one has two seeds
+    for ending in ("(failed)", "(timed out)", "(skipped)", "(no winner)"):
+        assert any(text.endswith(ending) for text in runs), ending
+    menu = "#figure-ranking label:nth-of-type(3) select"
+    choose(browser, menu, "broken|true|0")
+    remark = browser.texts("#figure-ranking .remark")
+    assert remark == ["This run failed and has no order: ZeroDivisionError: <i>advice</i>."]
+    assert browser.texts("#figure-ranking .empty") == ["There is no order to draw."]
+    choose(browser, menu, "ipf|false|0")
+    assert "names no winner: every estimate is the same" in browser.texts("#figure-ranking .remark")[0]
+    assert browser.count("#figure-ranking .mark") == 3
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (600, 1)])
+def test_fifty_configurations_can_be_read(
+    chromium: Browser, small: Results, tmp_path: Path, width: int, columns: int
+) -> None:
+    names = [f"configuration-{i:02d}" for i in range(50)]
+    few = small.rankings.drop_duplicates(["variant", "histogram", "seed", "measure"])
+    many = pd.concat([few.assign(configuration=name, rank=i + 1, pud=i / 50) for i, name in enumerate(names)])
+    advice = small.advice.assign(best=small.advice["best"].replace("c0", names[0]))
+    [page] = write_report(changed(small, rankings=many, advice=advice), tmp_path / "report.html")
+    chromium.resize(width, 900)
+    chromium.open(page)
+    places = chromium.run(
+        "[...document.querySelectorAll('#figure-ranking .mark text:nth-of-type(2)')].map((t) => "
+        "(({x, y, right, bottom}) => [t.textContent, x, y, right, bottom])(t.getBoundingClientRect()))"
+    )
+    assert [text for text, *_ in places] == names
+    assert len({round(x) for _, x, *_ in places}) == columns
+    for (_, x, _, _, bottom), (_, after_x, y, _, _) in pairwise(places):
+        assert after_x > x + 9 or bottom <= y + 4  # below each other: what overlaps is line spacing
+    assert chromium.complaints() == []
+    chromium.resize(1280, 900)
 
 
 def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> None:

@@ -7,6 +7,7 @@ from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS, c
 
 from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness.store import Results
+from aegis_opt.report.rankings import MOST, REACH, Ranking, first_shown, rankings_of
 from aegis_opt.report.series import TIME_SHIFT, View, once, typed, variants_of, views_of
 from aegis_opt.report.tables import PageTable, page_tables
 
@@ -23,6 +24,11 @@ def plain(results: Results) -> Results:
 @pytest.fixture(scope="module")
 def views(plain: Results) -> list[View]:
     return views_of(plain)
+
+
+@pytest.fixture(scope="module")
+def rankings(plain: Results) -> list[Ranking]:
+    return rankings_of(plain, variants_of(plain))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +160,76 @@ def test_only_named_winners_are_compared_with_the_truth(plain: Results, views: l
     assert len(shown) == len(named)
     assert sorted(c.estimated for c in shown) == pytest.approx(sorted(named["pud_best_estimated"]))
     assert sorted(c.true for c in shown) == pytest.approx(sorted(named["pud_best_true"]))
+
+
+def test_every_advisor_run_has_a_ranking_or_says_why_not(plain: Results, rankings: list[Ranking]) -> None:
+    assert len(rankings) == len(plain.advice)
+    for ranking in rankings:
+        if ranking.variant in ("broken", "absent", "random"):
+            assert ranking.names == []
+        remark = {
+            "broken": "This run failed and has no order: ZeroDivisionError: <i>advice</i>.",
+            "absent": "This run was skipped and has no order: 'absent' is not installed: pip install absent.",
+            "random": "A choice at random: there is no order.",
+        }.get(ranking.variant, ranking.remark)
+        assert ranking.remark == remark
+        if ranking.status == NO_WINNER:
+            assert ranking.remark == "This run names no winner: every estimate is the same."
+            assert ranking.ranks == [1, 1, 1]
+    assert any("timed out" in ranking.remark for ranking in rankings if ranking.variant == "slow")
+
+
+def test_a_ranking_has_the_numbers_of_its_rows_best_first(plain: Results, rankings: list[Ranking]) -> None:
+    for ranking in rankings:
+        rows = plain.rankings
+        for key in ("scope", "dataset", "measure", "variant", "histogram", "seed"):
+            rows = rows[rows[key] == getattr(ranking, key)]
+        assert len(rows) == len(ranking.names)
+        found = rows.set_index("configuration").loc[ranking.names]
+        assert found["rank"].tolist() == ranking.ranks == sorted(ranking.ranks)
+        for column, values in (
+            ("pud", ranking.estimated),
+            ("pud_low", ranking.low),
+            ("pud_high", ranking.high),
+            ("pud_true", ranking.true),
+        ):
+            expected = [None if np.isnan(value) else value for value in found[column]]
+            assert values == expected
+        proved = "nothing is proved" not in ranking.remark
+        assert proved or ranking.measure == "chi2"
+
+
+def test_rankings_come_in_the_order_of_the_plan_and_the_first_winner_is_shown(
+    rankings: list[Ranking],
+) -> None:
+    own = [r for r in rankings if (r.scope, r.dataset, r.measure) == ("pooled", "people", "mi")]
+    assert list(dict.fromkeys(r.variant for r in own)) == list(VARIANTS)
+    shown = first_shown(own)
+    assert shown is not None
+    assert (shown.variant, shown.histogram, shown.status) == ("ipf", True, "ok")
+    undecided = first_shown(r for r in own if r.status != "ok" or r.variant == "random")
+    assert undecided is not None
+    assert undecided.status == NO_WINNER
+    failed = first_shown(r for r in own if r.status == FAILED)
+    assert failed is not None
+    assert failed.names == []
+    assert first_shown([]) is None
+
+
+def test_far_bounds_do_not_squeeze_the_rest_and_long_rankings_are_cut(small: Results) -> None:
+    plain = with_types(small)
+    rows = plain.rankings[(plain.rankings["measure"] == "mi") & (plain.rankings["variant"] == "integer:l2")]
+    one = rows[rows["histogram"]].iloc[:1].assign(pud=0.2, pud_low=0.1, pud_high=50.0, pud_true=0.3)
+    many = pd.concat(
+        [one.assign(configuration=f"c{i:03d}", rank=i + 1) for i in range(150)], ignore_index=True
+    )
+    advice = plain.advice.assign(best=plain.advice["best"].replace("c0", "c000"))
+    long = next(
+        r for r in rankings_of(changed(plain, rankings=many, advice=advice), VARIANTS) if len(r.names) > 3
+    )
+    assert long.end == pytest.approx(1.04 * REACH * 0.3)
+    assert len(long.names) == MOST
+    assert "the first 100 of 150 configurations are shown" in long.remark
 
 
 def test_reconstruction_table_charges_failures(plain: Results, tables: dict[str, pd.DataFrame]) -> None:

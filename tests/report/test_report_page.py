@@ -9,15 +9,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from results_factory import HOSTILE, VARIANTS, changed, frames_of
+from results_factory import HOSTILE, VARIANTS, changed, frames_of, save_results
 
 from aegis_opt.cli import main
 from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
 from aegis_opt.harness import Results, ResultsError, compare
 from aegis_opt.report import write_report
+from aegis_opt.report.drawing import Looks
+from aegis_opt.report.ranking_figure import draw_rankings
+from aegis_opt.report.rankings import rankings_of
 
-FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate")
+FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate", "ranking-pooled-people")
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +78,7 @@ def test_results_are_not_modified(small: Results, tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(frame, before[table])
 
 
-def test_figures_are_saved_as_png_and_svg_the_same_ones_from_the_command_line(
-    small: Results, small_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_are_saved_as_png_and_svg(small: Results, tmp_path: Path) -> None:
     page, *figures = write_report(small, tmp_path / "report.html", figures=tmp_path / "figures")
     assert page == tmp_path / "report.html"
     assert sorted(path.name for path in figures) == sorted(
@@ -85,14 +86,32 @@ def test_figures_are_saved_as_png_and_svg_the_same_ones_from_the_command_line(
     )
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in figures if path.suffix == ".png")
     assert all("<svg" in path.read_text() for path in figures if path.suffix == ".svg")
-    words = ["report", small_folder, "-o", tmp_path / "again.html", "--figures", tmp_path / "again", "--json"]
+
+
+def test_the_command_line_saves_the_same_figures(
+    small: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {name: frame[frame["variant"] == "ipf"] for name, frame in frames_of(small).items()}
+    tiny = changed(small, **few | {"reconstructions": small.reconstructions.iloc[:0]})
+    folder = save_results(tiny, tmp_path / "run")
+    _, *figures = write_report(tiny, tmp_path / "report.html", figures=tmp_path / "figures")
+    assert [path.stem for path in figures[::2]] == ["regret", "estimate", "ranking-pooled-people"]
+    words = ["report", folder, "-o", tmp_path / "again.html", "--figures", tmp_path / "again", "--json"]
     assert main([str(word) for word in words]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["bytes"] == (tmp_path / "again.html").stat().st_size
     assert [Path(path).read_bytes() for path in document["figures"]] == [
         path.read_bytes() for path in figures
     ]
-    assert {path.name for path in tmp_path.iterdir()} == {"again", "again.html", "figures", "report.html"}
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"run", "again", "again.html", "figures", "report.html"}
+
+
+def test_rankings_of_names_that_no_file_can_have_get_files_of_their_own(small: Results) -> None:
+    names = ("a/b", "a b", "..")
+    named = changed(small, advice=pd.concat([small.advice.assign(dataset=name) for name in names]))
+    found = draw_rankings(rankings_of(named, VARIANTS), Looks(VARIANTS))
+    assert list(found) == ["ranking-pooled-data", "ranking-pooled-a-b", "ranking-pooled-a-b-2"]
 
 
 def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:

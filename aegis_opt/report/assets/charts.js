@@ -71,13 +71,16 @@ function cut(text, width) {
 }
 
 // A figure redraws itself when the view, the width or its legend changes.
-function makeFigure({ id, title, caption, wide, legend, draw }) {
+function makeFigure({ id, title, caption, wide, legend, menus, remark, empty = "Nothing to draw for this data set and scope.", draw }) {
   const hidden = new Set();
+  const state = {};  // what the reader chose from the figure's own menus
+  const choices = el("div", { class: "controls" });
+  const said = el("p", { class: "remark" });
   const note = el("p", { class: "note" });
   const buttons = el("div", { class: "legend", role: "group", "aria-label": "Show or hide" });
   const plot = el("div", { class: "plot" });
   const card = el("figure", { class: `card${wide ? " wide" : ""}`, id: `figure-${id}`, style: "margin:0", "aria-label": title },
-    el("h3", {}, title), el("p", {}, caption), buttons, plot, note);
+    el("h3", {}, title), el("p", {}, caption), menus ? choices : null, remark ? said : null, buttons, plot, note);
   let view = null;
 
   function redraw(paper = false) {
@@ -91,9 +94,9 @@ function makeFigure({ id, title, caption, wide, legend, draw }) {
       node.addEventListener("pointerleave", () => tip.hide());
       return node;
     };
-    const height = draw({ root, view, width, hidden, mark });
+    const height = draw({ root, view, state, width, hidden, mark, paper });
     if (!height) {
-      plot.replaceChildren(el("p", { class: "empty" }, "Nothing to draw for this data set and scope."));
+      plot.replaceChildren(el("p", { class: "empty" }, empty));
       return;
     }
     const full = root.viewWidth || width;
@@ -106,7 +109,13 @@ function makeFigure({ id, title, caption, wide, legend, draw }) {
   function show(next) {
     view = next;
     note.textContent = view.notes[id];
-    buttons.replaceChildren(...legend(view).map(({ key, text, icon }) =>
+    if (menus) {
+      const at = [...choices.querySelectorAll("select")].indexOf(document.activeElement);
+      choices.replaceChildren(...menus(view, state, () => show(view)));
+      if (at >= 0) choices.querySelectorAll("select")[at].focus();
+    }
+    if (remark) said.textContent = remark(view, state);
+    buttons.replaceChildren(...legend(view, state).map(({ key, text, icon }) =>
       el("button", { type: "button", "aria-pressed": String(!hidden.has(key)), "data-key": key, onclick: (event) => {
         if (!hidden.delete(key)) hidden.add(key);
         event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(key)));
