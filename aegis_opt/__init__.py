@@ -10,6 +10,7 @@ The data flow is source -> summary -> problem -> reconstruction -> predictive ut
 True
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import datasets
@@ -87,9 +88,12 @@ from aegis_opt.solvers.spread import spread_over_seeds
 from aegis_opt.summary import Summary, summarize
 
 if TYPE_CHECKING:
+    from aegis_opt.harness.experiments import EXPERIMENTS, run_experiment
+    from aegis_opt.harness.research import run_research
     from aegis_opt.release.transformer import MaskingTransformer as MaskingTransformer
 
 __all__ = [
+    "EXPERIMENTS",
     "ROUNDINGS",
     "Advice",
     "AegisError",
@@ -165,6 +169,8 @@ __all__ = [
     "reconstruct",
     "register_measure",
     "round_table",
+    "run_experiment",
+    "run_research",
     "save_configurations",
     "source_domains",
     "spread_over_seeds",
@@ -175,10 +181,19 @@ __all__ = [
 ]
 
 
+_EVALUATION = {  # only who runs the paper's evaluation again needs these
+    "EXPERIMENTS": "aegis_opt.harness.experiments",
+    "run_experiment": "aegis_opt.harness.experiments",
+    "run_research": "aegis_opt.harness.research",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Load `MaskingTransformer` when it is asked for: its base classes are scikit-learn's."""
     if name == "MaskingTransformer":
         from aegis_opt.release.transformer import MaskingTransformer
 
         return MaskingTransformer
+    if name in _EVALUATION:
+        return getattr(import_module(_EVALUATION[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

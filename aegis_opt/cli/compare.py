@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from aegis_opt.cli.arguments import refuse_given
+from aegis_opt.cli.experiment import require, run_named
 from aegis_opt.cli.output import make_console, make_table, print_json, progress, show_facts, show_table
 from aegis_opt.harness import Case, Results, overview, run_comparison
 from aegis_opt.harness.schema import FAILED, SKIPPED, TIMED_OUT
@@ -25,7 +27,16 @@ _MEANING = (
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
-    """Run the comparison and show it in brief."""
+    """Run the comparison and show it in brief, or an experiment in its place."""
+    if arguments.experiment is not None:
+        run_named(arguments)
+        return
+    refuse_given(
+        arguments,
+        {f"--{name}": getattr(arguments, name) for name in ("classifier", "hierarchies", "small")},
+        "only with --experiment",
+    )
+    require(arguments, ("SOURCE", "--configurations"))
     case = Case.of(arguments.source, arguments.label, arguments.configurations, arguments.name)
     with progress(arguments, f"scanning {arguments.source}") as report:
         results = run_comparison(
@@ -35,10 +46,12 @@ def run_compare(arguments: argparse.Namespace) -> None:
             norms=arguments.norm,
             roundings=arguments.rounding,
             scopes=arguments.scope or ["pooled", "single"],
-            histograms={"with": [True], "without": [False], "both": [True, False]}[arguments.histograms],
+            histograms={"with": [True], "without": [False], "both": [True, False]}[
+                arguments.histograms or "both"
+            ],
             seeds=arguments.seed or [0],
-            replicates=arguments.replicates,
-            n_jobs=arguments.jobs,
+            replicates=arguments.replicates or 1,
+            n_jobs=arguments.jobs or 1,
             time_limit=arguments.time_limit,
             output=arguments.output,
             progress=report,

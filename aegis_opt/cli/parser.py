@@ -237,11 +237,15 @@ def _compare(commands: Commands) -> None:
         "compare.run_compare",
         "judge solvers, norms and roundings by the truth, on raw data",
         "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
-        "command; another source with the same output folder is added to it.",
+        "command; another source with the same output folder is added to it.\n\n"
+        "With --experiment, one part of the paper's evaluation is run instead: end-to-end, mlp, tvd,\n"
+        "k-anonymity, histograms or parameters on SOURCE; generalization, scalability or research (which\n"
+        "norm deserves trust) on made-up data. Its tables (CSV) and figure (PNG) go to the folder.",
     )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help=_SOURCE)
+    parser.add_argument("--experiment", metavar="NAME", help="run this part of the paper's evaluation")
     parser.add_argument("--label", help="column of the class label (default: as the configurations say)")
-    parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
+    parser.add_argument("--configurations", metavar="FILE", help="configuration file")
     parser.add_argument("--name", help="of the data set in the results (default: as the file is called)")
     lists = {
         "--solver": "such as ipf, integer:l2, ipf+controlled, convex:l1+nearest[engine=HIGHS]; also ipfn, "
@@ -255,9 +259,7 @@ def _compare(commands: Commands) -> None:
     parser.add_argument(
         "--scope", action="append", choices=("pooled", "single"), help="may be repeated (default both)"
     )
-    parser.add_argument(
-        "--histograms", choices=("with", "without", "both"), default="both", help="default both"
-    )
+    parser.add_argument("--histograms", choices=("with", "without", "both"), help="default both")
     parser.add_argument(
         "--seed",
         type=whole_number(0),
@@ -266,14 +268,23 @@ def _compare(commands: Commands) -> None:
         help="of what is random; may be repeated (default 0)",
     )
     parser.add_argument(
-        "--replicates", type=whole_number(1), default=1, metavar="R", help="of a random estimate (default 1)"
+        "--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 1)"
     )
-    parser.add_argument("--jobs", type=whole_number(1), default=1, metavar="N", help="processes (default 1)")
+    parser.add_argument("--jobs", type=whole_number(1), metavar="N", help="processes (default 1)")
     parser.add_argument(
         "--time-limit",
         type=float,
         metavar="S",
         help="seconds for each advisor run and each reconstruction (default none)",
+    )
+    parser.add_argument(
+        "--classifier", action="append", metavar="NAME", help="of an experiment that trains; may be repeated"
+    )
+    parser.add_argument(
+        "--hierarchies", metavar="DIR", help="of k-anonymity: a CSV file per attribute (default: made)"
+    )
+    parser.add_argument(
+        "--small", action="store_true", default=None, help="of made-up data: a size for a quick look"
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="results folder")
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 
-def write_summary(quality: pd.DataFrame, spread: pd.DataFrame, factors: pd.DataFrame, seed: int) -> str:
+def write_summary(
+    quality: pd.DataFrame,
+    spread: pd.DataFrame,
+    factors: pd.DataFrame,
+    measures: Sequence[str],
+    seed: int,
+) -> str:
     """Write the summary of a norm research as Markdown.
 
     Parameters
     ----------
     quality, spread, factors : DataFrame
         As in `aegis_opt.harness.research.Research`.
+    measures : sequence of str
+        Of the advisor runs, stated.
     seed : int
         Of the run, stated.
 
@@ -25,7 +34,8 @@ def write_summary(quality: pd.DataFrame, spread: pd.DataFrame, factors: pd.DataF
     parts = [
         "# Which norm deserves trust",
         f"Generated from {quality['family'].nunique()} synthetic families with known truth, seed {seed}, "
-        "histograms known. Means over families, attributes, configurations and the measures mi, chi2, g3.",
+        "histograms known. Means over families, attributes, configurations and measures "
+        f"({', '.join(measures)}).",
         "## Distance to the truth",
         _table(_overall(quality)),
         *_on_quality(quality),

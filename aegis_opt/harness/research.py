@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from aegis_opt.harness.run import run_comparison
 from aegis_opt.harness.truth import Case, Prepared, prepare
 from aegis_opt.masking import Configurations, Generalize
 from aegis_opt.measures import get_measure
+from aegis_opt.plotting import require_matplotlib
 from aegis_opt.problem import Problem
 from aegis_opt.problem.distance import distance
 from aegis_opt.rounding import ROUNDINGS, round_table
@@ -42,6 +43,7 @@ VARIANTS = (
     *("ipf+nearest", "integer:l1", "integer:l2", "integer:linf"),
 )
 NORMS = ("l1", "l2", "linf")
+_MEASURES = ("mi", "chi2", "g3")
 _BASE = {"values": 24, "skew": 1.0, "labels": 3}
 _VARIED: dict[str, tuple[float, ...]] = {"values": (8, 24, 72), "skew": (0, 1, 2), "labels": (2, 3, 6)}
 _SMALL: dict[str, tuple[float, ...]] = {"labels": (2, 3)}
@@ -61,12 +63,15 @@ class Research:
         Per norm and rounding: distance over that of the best whole table, and share of tables off totals.
     summary : str
         In words, Markdown.
+    files : tuple of Path
+        What was written, beside the folder of the runs.
     """
 
     quality: pd.DataFrame
     spread: pd.DataFrame
     factors: pd.DataFrame
     summary: str
+    files: tuple[Path, ...] = ()
 
 
 def run_research(
@@ -102,13 +107,16 @@ def run_research(
     >>> sorted(found.quality["scope"].unique()), "| norm |" in found.summary
     (['pooled', 'single'], True)
     """
+    if output is not None:
+        require_matplotlib()  # before the work, not after it
+    measures = _MEASURES[:1] if small else _MEASURES
     families = list_families(small)
     cases = [make_family(seed=seed, small=small, **family) for family in families]
     folder = None if output is None else Path(output)
     results = run_comparison(
         cases,
         VARIANTS,
-        ["mi", "chi2", "g3"],
+        measures,
         histograms=[True],
         seeds=[seed],
         n_jobs=n_jobs,
@@ -120,18 +128,25 @@ def run_research(
     facts = pd.DataFrame(families, index=[case.name for case in cases]).rename_axis("family").reset_index()
     quality = facts.merge(quality, on="family")
     prepared = [prepare(case) for case in cases]
-    spread = facts.merge(pd.concat([_spread(one, 4 if small else 12) for one in prepared]), on="family")
+    spread = facts.merge(pd.concat([_spread(one, 2 if small else 12) for one in prepared]), on="family")
     factors = _factors(prepared, 3 if small else 20)
-    found = Research(quality, spread, factors, write_summary(quality, spread, factors, seed))
-    if folder is not None:
-        for name, table in (("quality", quality), ("spread", spread), ("factors", factors)):
-            with atomic_path(folder / f"norms-{name}.csv") as path:
-                table.to_csv(path, index=False)
-        with atomic_path(folder / "norms.png") as path:
-            draw(quality).savefig(path, dpi=150)
-        with atomic_path(folder / "norms.md") as path:
-            path.write_text(found.summary, encoding="utf-8")
-    return found
+    found = Research(quality, spread, factors, write_summary(quality, spread, factors, measures, seed))
+    return found if folder is None else _write(found, folder)
+
+
+def _write(found: Research, folder: Path) -> Research:
+    """Write the tables, the figure and the summary; return the research that knows its files."""
+    files = []
+    for name, table in (("quality", found.quality), ("spread", found.spread), ("factors", found.factors)):
+        files.append(folder / f"norms-{name}.csv")
+        with atomic_path(files[-1]) as path:
+            table.to_csv(path, index=False)
+    files += [folder / "norms.png", folder / "norms.md"]
+    with atomic_path(files[-2]) as path:
+        draw(found.quality).savefig(path, dpi=150)
+    with atomic_path(files[-1]) as path:
+        path.write_text(found.summary, encoding="utf-8")
+    return replace(found, files=tuple(files))
 
 
 def list_families(small: bool = False) -> list[dict[str, float]]:

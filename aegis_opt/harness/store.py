@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import platform
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import InvalidInput
@@ -180,14 +182,19 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
 
 def write_parquet(path: Path, table: Table, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
-    columns = COLUMNS[table]
-    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    frame = frame.where(frame.notna(), None)
-    casts = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in columns.items())
+    kinds = enumerate(COLUMNS[table].items(), start=1)
+    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
+    values = [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
     with atomic_path(path) as temporary, _database().cursor() as connection:
-        connection.register("frame", frame)
         target = str(temporary).replace("'", "''")
-        connection.execute(f"COPY (SELECT {casts} FROM frame) TO '{target}' (FORMAT parquet)")
+        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+
+
+def _plain(value: Any) -> Any:
+    """What DuckDB takes: Python's own types, and null for what is not known."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import aegis_opt as ao
 from aegis_opt.cli import main
 from aegis_opt.harness import load_results
+from aegis_opt.harness.peers import Ipfn
 
 
 @pytest.fixture
@@ -34,6 +36,61 @@ def test_json_has_the_overview_and_what_was_skipped(words, capsys) -> None:
     assert document["overview"][0]["skipped"] == 3
     assert document["overview"][0]["regret"] is None
     assert document["problems"][0]["error"].endswith("share the histogram")
+
+
+def test_a_solver_that_is_not_installed_is_skipped_visibly_here_and_in_the_report(
+    words, monkeypatch, capsys, tmp_path
+) -> None:
+    monkeypatch.setattr(Ipfn, "module", "no_such_library")
+    solvers = ["--solver", "ipf", "--solver", "ipfn", "--measure", "mi", "--scope", "single"]
+    assert main([*words, *solvers]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Skipped ipfn, single: peer 'ipfn' needs the package ipfn: pip install 'aegis-opt[bench]'" in shown
+    rows = load_results(words[-1]).advice.set_index("variant")["status"]
+    assert set(rows["ipfn"]) == {"skipped"}
+    assert "skipped" not in set(rows["ipf"])
+    assert main(["report", words[-1], "-o", str(tmp_path / "report.html")]) == 0
+    head = (tmp_path / "report.html").read_text().partition("<main>")[0]
+    assert "<b>Skipped</b> ipfn: 4 rows. peer &#x27;ipfn&#x27; needs the package ipfn" in head
+    monkeypatch.undo()
+    assert main([*words, *solvers]) == 0  # now it is there, and is tried again
+    assert "skipped" not in set(load_results(words[-1]).advice["status"])
+
+
+def _older(folder: Path) -> str:
+    path = folder / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 1}))
+    return "meta.json: results of version 1, while this aegis-opt reads version 2"
+
+
+def _cut(folder: Path) -> str:
+    path = min((folder / "rankings").iterdir())
+    path.write_bytes(path.read_bytes()[:-50])
+    return f"{path.name}: cut short or no results file"
+
+
+def _half(folder: Path) -> str:
+    path = folder / "meta.json"
+    path.write_text(path.read_text()[:100])
+    return "meta.json: cannot be read"
+
+
+@pytest.mark.parametrize(
+    "damage", [_older, _cut, _half], ids=["another version", "cut short", "half its facts"]
+)
+def test_results_that_cannot_be_read_are_named_by_both_commands(words, damage, capsys, tmp_path) -> None:
+    words += ["--solver", "ipf", "--measure", "mi", "--scope", "single"]
+    assert main(words) == 0
+    told = damage(tmp_path / "results")
+    for command in (words, ["report", str(tmp_path / "results"), "-o", str(tmp_path / "report.html")]):
+        capsys.readouterr()
+        assert main(command) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("aegis-opt: error: ")
+        assert told in err
+        assert len(err.splitlines()) == 1
+    assert not (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -12,9 +14,16 @@ import pandas as pd
 import pytest
 
 from aegis_opt.datasets import clinic
-from aegis_opt.errors import InvalidInput, MissingDependency, UnknownName
+from aegis_opt.errors import InvalidInput, MissingDependency, UnknownColumn, UnknownName
 from aegis_opt.harness.exhaustive import SplitError
-from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, get_experiment, run_experiment
+from aegis_opt.harness.experiments import (
+    EXPERIMENTS,
+    Outcome,
+    Settings,
+    cases_in,
+    get_experiment,
+    run_experiment,
+)
 from aegis_opt.harness.experiments.base import Claim, Experiment, judge, new_figure
 from aegis_opt.harness.experiments.choices import judged_by_training
 from aegis_opt.harness.experiments.end_to_end import side_by_side
@@ -29,20 +38,36 @@ SMALL = Settings(
 RUN_EVERYWHERE = [name for name in EXPERIMENTS if name != "k-anonymity"]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("experiments")
+
+
+@pytest.fixture(scope="module")
+def run_once(folder: Path) -> Callable[[str], Outcome]:
+    """Run an experiment, each at most once for all tests."""
+    return cache(lambda name: run_experiment(name, SMALL, folder))
+
+
 @pytest.mark.parametrize("name", RUN_EVERYWHERE)
-def test_each_experiment_writes_its_tables_and_a_figure(name: str, tmp_path: Path) -> None:
-    outcome = run_experiment(name, SMALL, tmp_path)
-    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+def test_each_experiment_writes_its_tables_and_a_figure(
+    name: str, folder: Path, run_once: Callable[[str], Outcome]
+) -> None:
+    outcome = run_once(name)
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert outcome.files[-1] == folder / f"{name}.png"
     for title, table in outcome.tables.items():
         assert len(table) > 0
-        written = pd.read_csv(tmp_path / f"{name}-{title}.csv")
+        written = pd.read_csv(folder / f"{name}-{title}.csv")
         assert list(written.columns) == list(table.columns)
     assert len(outcome.claims) == len(get_experiment(name).claims) > 0
     assert get_experiment(name).title in str(outcome)
 
 
-def test_the_exhaustive_baseline_picks_the_best_and_nobody_beats_it() -> None:
-    tables = run_experiment("end-to-end", SMALL).tables
+def test_the_exhaustive_baseline_picks_the_best_and_nobody_beats_it(
+    run_once: Callable[[str], Outcome],
+) -> None:
+    tables = run_once("end-to-end").tables
     accuracy, wide = tables["accuracy"], tables["picks"].set_index("method")["nb"]
     assert (accuracy["accuracy"] <= accuracy["best"] + 1e-12).all()
     assert (accuracy["best"] >= accuracy["mean"]).all()
@@ -62,22 +87,24 @@ def test_a_method_without_a_winner_stays_in_the_table() -> None:
     assert table["nb"].fillna(-1).to_dict() == {"m": 0.5, "n": -1, "best of all": 0.75, "mean of all": 0.625}
 
 
-def test_trained_scores_are_kept_and_used_again(tmp_path: Path) -> None:
-    first = run_experiment("end-to-end", SMALL, tmp_path).tables["runtime"]
-    kept = list((tmp_path / "trained").iterdir())
-    assert len(kept) == 1
-    again = run_experiment("end-to-end", SMALL, tmp_path).tables["runtime"]
+def test_trained_scores_are_kept_and_used_again(folder: Path, run_once: Callable[[str], Outcome]) -> None:
+    first = run_once("end-to-end").tables["runtime"]
+    kept = list((folder / "trained").iterdir())
+    assert len(kept) == 1  # the other experiments on these data have used it too
+    again = run_experiment("end-to-end", SMALL, folder).tables["runtime"]
     trained = first["method"] == "exhaustive, nb"
     assert first[trained]["seconds"].tolist() == pytest.approx(again[trained]["seconds"].tolist())
 
 
-def test_numbers_other_than_times_repeat() -> None:
-    runs = [run_experiment("tvd", SMALL).tables["tvd"] for _ in range(2)]
-    pd.testing.assert_frame_equal(*runs)
+def test_numbers_other_than_times_repeat(run_once: Callable[[str], Outcome]) -> None:
+    again = run_experiment("tvd", SMALL).tables["tvd"]
+    pd.testing.assert_frame_equal(run_once("tvd").tables["tvd"], again)
 
 
-def test_reconstructing_from_the_histogram_is_closer_than_sampling() -> None:
-    table = run_experiment("tvd", SMALL).tables["tvd"].set_index("method")["mean"]
+def test_reconstructing_from_the_histogram_is_closer_than_sampling(
+    run_once: Callable[[str], Outcome],
+) -> None:
+    table = run_once("tvd").tables["tvd"].set_index("method")["mean"]
     assert table["pooled +1D"] <= table["single view +1D"] <= table["sampling +1D"]
 
 
@@ -218,6 +245,18 @@ def test_the_anonymity_experiment_compares_with_the_unmasked_table(tmp_path: Pat
     accuracy = run_experiment("k-anonymity", settings, tmp_path).tables["accuracy"].set_index("method")
     assert accuracy.loc["unmasked", "accuracy"] == 1.0
     assert accuracy.loc["advisor", "accuracy"] <= accuracy.loc["exhaustive", "accuracy"]
+
+
+@pytest.mark.usefixtures("anjana")
+def test_the_anonymity_experiment_names_what_it_cannot_use(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [0, 1] * 20, "z": 0, "w": 0, "v": 0, "y": ["a"] * 39 + ["rare"]})
+    case = Case("lonely", frame, "y", None)
+    with pytest.raises(SplitError, match="data set 'lonely': class 'rare'"):
+        run_experiment("k-anonymity", Settings(cases=(case,), classifiers=("nb",)))
+    with pytest.raises(UnknownColumn, match="unknown column 'Y'"):
+        run_experiment("k-anonymity", Settings(cases=(Case("typo", frame, "Y", None),)))
+    with pytest.raises(InvalidInput, match=r"there is no folder .*nowhere of hierarchies"):
+        run_experiment("k-anonymity", Settings(cases=(case,), hierarchies=tmp_path / "nowhere"))
 
 
 def test_hierarchies_come_from_the_folder_or_from_the_values(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_the_summary_is_made_from_the_tables(found: tuple[Research, Path]) -> No
     research, folder = found
     assert (folder / "norms.md").read_text() == research.summary
     best = research.factors.assign(factor=7.5)
-    changed = write_summary(research.quality, research.spread, best, 0)
+    changed = write_summary(research.quality, research.spread, best, ["mi"], 0)
     assert "7.5000 of the optimum" in changed
     assert "7.5000 of the optimum" not in research.summary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +20,20 @@ EXAMPLE = Case.of(ao.datasets.worked_example())
 def run(folder: Path, **options) -> Results:
     arguments = {"solvers": ["ipf", "sampling"], "measures": ["mi", "g3"], "output": folder} | options
     return run_comparison([EXAMPLE], **arguments)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole results folder; not to be changed."""
+    folder = tmp_path_factory.mktemp("results") / "whole"
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def done(reference: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    return Path(shutil.copytree(reference, tmp_path / "r"))
 
 
 def files(folder: Path) -> dict[str, int]:
@@ -49,7 +64,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("at", [1, 7, 15])
-def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, at) -> None:
+def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, reference, at) -> None:
     def kill(what: str, done: int, total: int) -> None:
         if what.startswith("worked-example") and done == at:
             raise Killed
@@ -63,7 +78,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path, at) -> None:
     after = files(tmp_path / "r")
     assert {name: after[name] for name in before} == before
     assert ran[-1] == units(after)
-    assert_same(whole, run(tmp_path / "other"))
+    assert_same(whole, load_results(reference))
 
 
 def units(found: dict[str, int]) -> int:
@@ -71,7 +86,7 @@ def units(found: dict[str, int]) -> int:
     return sum(not name.startswith("rankings") for name in found)
 
 
-def test_a_run_that_was_killed_between_its_two_files_is_run_again(tmp_path, monkeypatch) -> None:
+def test_a_run_that_was_killed_between_its_two_files_is_run_again(tmp_path, reference, monkeypatch) -> None:
     write = store.write_parquet
 
     def kill(path: Path, table: str, rows: list) -> None:
@@ -85,7 +100,7 @@ def test_a_run_that_was_killed_between_its_two_files_is_run_again(tmp_path, monk
     assert len(list((tmp_path / "r" / "rankings").iterdir())) == 1
     assert load_results(tmp_path / "r").rankings.empty
     monkeypatch.undo()
-    assert_same(run(tmp_path / "r"), run(tmp_path / "other"))
+    assert_same(run(tmp_path / "r"), load_results(reference))
 
 
 def test_a_ranking_is_the_advisors_beside_the_truth(tmp_path) -> None:
@@ -109,20 +124,19 @@ def test_a_ranking_is_the_advisors_beside_the_truth(tmp_path) -> None:
     assert len(results.rankings.query("scope == 'single'")) == len(undecided) * len(data.configurations)
 
 
-def test_a_ranking_that_is_missing_is_named_and_made_again(tmp_path) -> None:
-    whole = run(tmp_path / "r")
-    victim = sorted((tmp_path / "r" / "rankings").glob("*.parquet"))[3]
+def test_a_ranking_that_is_missing_is_named_and_made_again(done) -> None:
+    whole = load_results(done)
+    victim = sorted((done / "rankings").glob("*.parquet"))[3]
     victim.unlink()
     with pytest.raises(ResultsError, match=f"{victim.name}: is missing: run the comparison again"):
-        load_results(tmp_path / "r")
-    assert_same(whole, run(tmp_path / "r"))
+        load_results(done)
+    assert_same(whole, run(done))
 
 
-def test_a_finished_run_is_not_run_again_and_more_can_be_added(tmp_path) -> None:
-    run(tmp_path / "r")
-    before = files(tmp_path / "r")
-    more = run(tmp_path / "r", solvers=["ipf+controlled", "ipf"], measures=["mi"])
-    after = files(tmp_path / "r")
+def test_a_finished_run_is_not_run_again_and_more_can_be_added(done) -> None:
+    before = files(done)
+    more = run(done, solvers=["ipf+controlled", "ipf"], measures=["mi"])
+    after = files(done)
     assert {name: after[name] for name in before} == before
     assert set(more.advice["variant"]) == {"ipf", "sampling", "ipf+controlled"}
     assert more.meta["plan"]["variants"] == ["ipf", "sampling", "ipf+controlled"]
@@ -140,25 +154,23 @@ def test_what_was_skipped_is_tried_again(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_a_file_that_was_cut_short_is_named(tmp_path, table) -> None:
-    run(tmp_path / "r")
-    victim = sorted((tmp_path / "r" / table).glob("*.parquet"))[2]
+def test_a_file_that_was_cut_short_is_named(done, table) -> None:
+    victim = sorted((done / table).glob("*.parquet"))[2]
     victim.write_bytes(victim.read_bytes()[:-200])
     with pytest.raises(ResultsError, match=f"{victim.name}: cut short.*delete it and run"):
-        load_results(tmp_path / "r")
+        load_results(done)
     victim.unlink()
-    again = run(tmp_path / "r")
+    again = run(done)
     assert (len(again.advice), len(again.reconstructions), len(again.rankings)) == (16, 8, 16)
 
 
-def test_a_file_of_something_else_is_named(tmp_path) -> None:
+def test_a_file_of_something_else_is_named(done) -> None:
     import duckdb
 
-    run(tmp_path / "r")
-    stranger = tmp_path / "r" / "advice" / "stranger.parquet"
+    stranger = done / "advice" / "stranger.parquet"
     duckdb.sql("SELECT 1 AS one").write_parquet(str(stranger))
     with pytest.raises(ResultsError, match=r"stranger\.parquet: cut short or no results file"):
-        load_results(tmp_path / "r")
+        load_results(done)
 
 
 @pytest.mark.parametrize(
@@ -170,34 +182,31 @@ def test_a_file_of_something_else_is_named(tmp_path) -> None:
         ({"datasets": None}, "'datasets' is missing"),
     ],
 )
-def test_a_folder_of_another_version_or_kind_is_refused(tmp_path, change, text) -> None:
-    run(tmp_path / "r")
-    path = tmp_path / "r" / "meta.json"
+def test_a_folder_of_another_version_or_kind_is_refused(done, change, text) -> None:
+    path = done / "meta.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     for action in (load_results, run):
         with pytest.raises(ResultsError, match=f"meta.json: {text}"):
-            action(tmp_path / "r")
+            action(done)
 
 
-def test_meta_data_that_were_cut_short_are_named(tmp_path) -> None:
-    run(tmp_path / "r")
-    path = tmp_path / "r" / "meta.json"
+def test_meta_data_that_were_cut_short_are_named(done) -> None:
+    path = done / "meta.json"
     path.write_text(path.read_text()[:-30])
     with pytest.raises(ResultsError, match=r"meta.json: cannot be read"):
-        load_results(tmp_path / "r")
+        load_results(done)
 
 
-def test_results_that_cannot_be_compared_are_not_mixed(tmp_path) -> None:
-    run(tmp_path / "r")
+def test_results_that_cannot_be_compared_are_not_mixed(done) -> None:
     with pytest.raises(ResultsError, match="was made with replicates=1, not 3"):
-        run(tmp_path / "r", replicates=3)
+        run(done, replicates=3)
     other = Case.of(ao.datasets.clinic(200), name="worked-example")
     with pytest.raises(ResultsError, match="another data set 'worked-example'"):
-        run_comparison([other], ["ipf"], ["mi"], output=tmp_path / "r")
-    path = tmp_path / "r" / "meta.json"
+        run_comparison([other], ["ipf"], ["mi"], output=done)
+    path = done / "meta.json"
     path.write_text(path.read_text().replace(f'"aegis-opt": "{ao_version()}"', '"aegis-opt": "0.0.1"'))
     with pytest.raises(ResultsError, match=r"was made by aegis-opt 0.0.1"):
-        run(tmp_path / "r")
+        run(done)
 
 
 def test_a_folder_that_holds_no_results_is_left_alone(tmp_path) -> None:

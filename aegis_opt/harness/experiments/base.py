@@ -103,8 +103,12 @@ class Experiment:
         From those tables to a figure.
     claims : tuple of Claim
         What the paper says.
+    takes : tuple of str
+        The fields of `Settings` that change what it does, beside the cases.
     needs_data : bool
         Whether it runs on data sets (else on synthetic data).
+    needs_configurations : bool
+        Whether it runs on the configurations of the data sets (else it makes its own).
     notes : str
         How this differs from the paper, printed with the results.
     """
@@ -115,7 +119,9 @@ class Experiment:
     run: Callable[[Settings], dict[str, pd.DataFrame]]
     draw: Callable[[Tables], Figure]
     claims: tuple[Claim, ...] = ()
+    takes: tuple[str, ...] = ()
     needs_data: bool = True
+    needs_configurations: bool = True
     notes: str = ""
 
 

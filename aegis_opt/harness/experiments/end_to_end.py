@@ -187,6 +187,7 @@ EXPERIMENT = Experiment(
     section="Overall Efficiency and Effectiveness",
     run=run,
     draw=draw,
+    takes=("measures", "classifiers", "configurations", "seed", "n_jobs"),
     notes=_NOTES,
     claims=(
         Claim("air_quality", "advisor, seconds", 6.0, 6.5, seconds_of("air_quality", ADVISOR)),

@@ -84,6 +84,7 @@ EXPERIMENT = Experiment(
     section="Impact of Generalization and Domain Size",
     run=run,
     draw=draw,
+    takes=("seed", "small"),
     needs_data=False,
     notes=(
         "The label is independent of the attribute. One view and the histogram have a "

@@ -28,6 +28,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     runtimes, accuracies = [], []
     for given in settings.cases:
         case = restricted(given, settings.configurations)
+        scores = trained(case, settings.classifiers or _CLASSIFIERS, settings)
         rows = []
         for histograms in (True, False):
             for method, options in _METHODS.items():
@@ -45,7 +46,6 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
                     )
         picks = pd.DataFrame(rows)
         runtimes.append(picks.assign(dataset=case.name))
-        scores = trained(case, settings.classifiers or _CLASSIFIERS, settings)
         accuracies.append(judged_by_training(picks, scores).assign(dataset=case.name))
     return {
         "runtime": pd.concat(runtimes, ignore_index=True),
@@ -88,6 +88,7 @@ EXPERIMENT = Experiment(
     section="Impact of Availability of Data Summaries",
     run=run,
     draw=draw,
+    takes=("measures", "classifiers", "configurations", "seed", "n_jobs"),
     notes=(
         "The default advisor's order is that of the true deviation with or without histograms, so its pick, "
         "and with it the accuracy, cannot depend on them; in the paper's single-view procedure they can "

@@ -16,8 +16,8 @@ import pandas as pd
 
 from aegis_opt.advisor import advise
 from aegis_opt.domain import Domain
-from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
-from aegis_opt.harness.exhaustive import train_and_score
+from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
+from aegis_opt.harness.exhaustive import SplitError, train_and_score
 from aegis_opt.harness.experiments.base import Claim, Experiment, Settings, Tables, new_figure
 from aegis_opt.harness.experiments.choices import judged_by_training, read_frame, restricted
 from aegis_opt.masking import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
@@ -42,12 +42,15 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
             "k-anonymous configurations need anjana, which pins its dependencies: "
             "pip install --no-deps anjana pycanon beartype"
         ) from error
+    if settings.hierarchies is not None and not settings.hierarchies.is_dir():
+        raise InvalidInput(f"there is no folder {settings.hierarchies} of hierarchies")
     accuracies, built = [], []
     classifiers = settings.classifiers or _CLASSIFIERS
     for given in settings.cases:
-        case = restricted(given, None)
-        frame = read_frame(case)
-        label = str(case.label)
+        label = given.label or str(restricted(given, None).label)
+        frame = read_frame(given)
+        if label not in frame:
+            raise UnknownColumn("column", label, map(str, frame.columns))
         wanted = settings.configurations or _DRAWN
         masks, sizes = anonymous_configurations(frame, label, wanted, settings.seed, settings.hierarchies)
         summary = summarize(frame, label, masks)
@@ -56,14 +59,17 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
             advice = advise(summary, measure)
             rows.append({"method": "advisor", "measure": measure, "configuration": advice.best})
         options: dict[str, Any] = {"seed": settings.seed, "n_jobs": settings.n_jobs}
-        scores = train_and_score(frame, label, masks, classifiers, progress=settings.progress, **options)
-        accuracies.append(judged_by_training(pd.DataFrame(rows), scores).assign(dataset=case.name))
         plain = Configurations({_UNMASKED: dict.fromkeys(summary.attributes, Identity())})
-        whole = train_and_score(frame, label, plain, classifiers, **options)
+        try:
+            scores = train_and_score(frame, label, masks, classifiers, progress=settings.progress, **options)
+            whole = train_and_score(frame, label, plain, classifiers, **options)
+        except SplitError as error:
+            raise SplitError(f"data set {given.name!r}: {error}") from error
+        accuracies.append(judged_by_training(pd.DataFrame(rows), scores).assign(dataset=given.name))
         for name, accuracy in whole.set_index("classifier")["accuracy"].items():
             row = {"method": _UNMASKED, "measure": "none", "configuration": None, "classifier": name}
-            accuracies.append(pd.DataFrame([row | {"accuracy": accuracy, "dataset": case.name}]))
-        built.append(sizes.assign(dataset=case.name))
+            accuracies.append(pd.DataFrame([row | {"accuracy": accuracy, "dataset": given.name}]))
+        built.append(sizes.assign(dataset=given.name))
     accuracy = pd.concat(accuracies, ignore_index=True)
     return {"accuracy": accuracy, "configurations": pd.concat(built, ignore_index=True)}
 
@@ -195,6 +201,8 @@ EXPERIMENT = Experiment(
     section="Effectiveness on k-anonymization-based configurations",
     run=run,
     draw=draw,
+    needs_configurations=False,
+    takes=("measures", "classifiers", "configurations", "seed", "n_jobs", "hierarchies"),
     notes=(
         "The paper does not say which quasi-identifiers and hierarchies it used: here each configuration "
         f"keeps {_KEPT} attributes, raised along the hierarchies given (or made: intervals of width 5, 10, "

@@ -19,6 +19,7 @@ EXPERIMENT = Experiment(
     section="End-to-end Effectiveness, neural network",
     run=run,
     draw=draw,
+    takes=("measures", "classifiers", "configurations", "seed", "n_jobs"),
     claims=(
         Claim(
             "air_quality", "accuracy lost by advisor g3, points", 6, 6, loss_of("air_quality", "mlp", "g3")

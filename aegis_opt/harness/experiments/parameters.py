@@ -132,6 +132,7 @@ EXPERIMENT = Experiment(
     section="Impact of Parameters",
     run=run,
     draw=draw,
+    takes=("measures", "configurations"),
     notes=(
         "delta: absolute change of the mean PUD over the configurations, against the whole data set. The "
         "single-view estimate without rounding is 0 for every configuration but for floating-point noise, "

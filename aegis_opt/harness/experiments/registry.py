@@ -18,6 +18,7 @@ from aegis_opt.harness.experiments import (
 )
 from aegis_opt.harness.experiments.base import Experiment, Outcome, Settings, judge
 from aegis_opt.harness.truth import Case
+from aegis_opt.plotting import require_matplotlib
 
 _MODULES = (end_to_end, mlp, k_anonymity, tvd, histograms, parameters, generalization, scalability)
 
@@ -68,6 +69,8 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
         raise InvalidInput(
             f"experiment {name!r} needs a data set: pass its folder (--data) or Settings(cases=)"
         )
+    if output is not None:
+        require_matplotlib()  # before the work, not after it
     if output is not None and settings.cache is None:
         settings = dataclasses.replace(settings, cache=Path(output) / "trained")
     tables = experiment.run(settings)

@@ -76,6 +76,7 @@ EXPERIMENT = Experiment(
     section="Framework Efficiency",
     run=run,
     draw=draw,
+    takes=("seed", "small"),
     needs_data=False,
     notes="From a frame in memory. The scan reads every row once, whatever the number of configurations.",
     claims=(Claim("*", "1,000,000 rows: seconds", 400, float("inf"), _million),),

@@ -85,6 +85,7 @@ EXPERIMENT = Experiment(
     section="Quality of Joint Distribution Reconstruction",
     run=run,
     draw=draw,
+    takes=("configurations", "seed", "n_jobs"),
     notes=(
         "One number per configuration: the mean over its attributes. 'pooled' is one reconstruction from all "
         "configurations together, which the paper does not have. Sampling draws each record's value within "
