@@ -77,3 +77,7 @@ class MissingDependency(AegisError, ImportError):
 
 class DatasetUnavailable(AegisError, OSError):
     """A data set is neither on this machine nor reachable."""
+
+
+class OutputError(AegisError, OSError):
+    """A file cannot be written; what was there before is still there."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from aegis_opt.errors import AegisError, OutputError
 
 
 @contextmanager
@@ -15,20 +19,87 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     A reader never sees a half-written file, and an interrupted run leaves what was there before.
     The temporary name keeps the ending of `path`, which some writers use to choose a format.
+
+    Raises
+    ------
+    OutputError
+        If the system refuses to write.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    with _explained(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            if not target.exists():  # mkstemp made it private; a new file gets the usual permissions
+                umask = os.umask(0)
+                os.umask(umask)
+                temporary.chmod(0o666 & ~umask)
+            else:
+                temporary.chmod(target.stat().st_mode & 0o777)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a path to write a large file to, of which a killed process leaves nothing behind.
+
+    Linux can keep a file nameless until it is whole. Elsewhere, and on file systems that cannot, this is
+    `atomic_path`. The path that is yielded has no ending, and must be opened, not replaced.
+
+    Raises
+    ------
+    OutputError
+        If the system refuses to write.
+    """
+    target = Path(path)
+    with _explained(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle = _open_nameless(target.parent)
+        if handle is None:
+            with atomic_path(target) as temporary:
+                yield temporary
+            return
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            yield Path(f"/proc/self/fd/{handle}")
+            if target.exists():
+                os.fchmod(handle, target.stat().st_mode & 0o777)
+            named = f".{target.stem}-{secrets.token_hex(4)}{target.suffix}"
+            # A link cannot replace a file. A folder given by number makes Python follow the link to the file
+            os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
+            try:
+                os.replace(named, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(named, dir_fd=folder)
+                raise
+        finally:
+            os.close(folder)
+            os.close(handle)
+
+
+def _open_nameless(folder: Path) -> int | None:
+    """Open a file without a name in a folder, or tell that this cannot be done here."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
     try:
-        yield temporary
-        if not target.exists():  # mkstemp made it private; a new file gets the usual permissions
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
-        else:
-            temporary.chmod(target.stat().st_mode & 0o777)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError:  # where nothing can be written, the other way says so
+        return None
+
+
+@contextmanager
+def _explained(target: Path) -> Iterator[None]:
+    """Raise what the system says as an error that names the file and the way out."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, AegisError):
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        way_out = "make room, or choose another place" if full else "choose another place"
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}; {way_out}") from error

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from aegis_opt.cli.arguments import refuse_given
-from aegis_opt.cli.output import make_console, print_json, progress
+from aegis_opt.cli.output import listing, make_console, print_json, progress, stoppable
 from aegis_opt.cli.provider import size_of
 from aegis_opt.errors import ConfigurationError
 from aegis_opt.masking import Configuration, load_configurations
@@ -22,7 +22,7 @@ def run_mask(arguments: argparse.Namespace) -> None:
         _print_sql(arguments, configuration)
         return
     refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
-    with progress(arguments, f"masking {arguments.source}") as report:
+    with stoppable(), progress(arguments, f"masking {arguments.source}") as report:
         apply_configuration(arguments.source, configuration, output=arguments.output, progress=report)
     if arguments.json:
         print_json(
@@ -60,6 +60,6 @@ def _chosen(arguments: argparse.Namespace) -> Configuration:
     if len(configurations) > 1:
         raise ConfigurationError(
             f"{arguments.configurations} holds {len(configurations)} configurations: choose one with --name "
-            f"({', '.join(list(configurations)[:5])}, ...)"
+            f"({listing(list(configurations))})"
         )
     return next(iter(configurations.values()))

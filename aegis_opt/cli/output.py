@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -111,6 +113,23 @@ def listing(items: Sequence[str], shown: int = 5) -> str:
     if len(items) <= shown:
         return ", ".join(items)
     return f"{', '.join(items[:shown])} and {len(items) - shown} more"
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a request to terminate (SIGTERM) end the block as Ctrl-C does, so that nothing is left behind."""
+    if threading.current_thread() is not threading.main_thread():  # where Python hears no signals
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -7,7 +7,15 @@ import os
 import warnings
 
 from aegis_opt.cli.arguments import refuse_given
-from aegis_opt.cli.output import listing, make_console, make_table, print_json, progress, show_table
+from aegis_opt.cli.output import (
+    listing,
+    make_console,
+    make_table,
+    print_json,
+    progress,
+    show_table,
+    stoppable,
+)
 from aegis_opt.errors import ConfigurationError, UnknownColumn
 from aegis_opt.masking import (
     Configurations,
@@ -85,7 +93,8 @@ def _all(arguments: argparse.Namespace) -> Configurations:
 
 def run_summarize(arguments: argparse.Namespace) -> None:
     """Write a summary and show what is in it."""
-    with progress(arguments, f"scanning {arguments.source}") as report_progress, warnings.catch_warnings():
+    scanning = progress(arguments, f"scanning {arguments.source}")
+    with stoppable(), scanning as report_progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below
         summary = summarize(
             arguments.source,

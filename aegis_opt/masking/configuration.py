@@ -99,6 +99,12 @@ class Configuration(Mapping[str, Mask]):
     def __len__(self) -> int:
         return len(self._masks)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configuration, (
+            dict(self._masks),
+            self._name,
+        )  # read-only views are neither copied nor pickled
+
     def __hash__(self) -> int:
         return hash(frozenset(self._masks.items()))
 
@@ -167,6 +173,9 @@ class Configurations(Mapping[str, Configuration]):
 
     def __len__(self) -> int:
         return len(self._configurations)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configurations, (dict(self._configurations), self._label)
 
     def __hash__(self) -> int:
         return hash((self._label, tuple(self._configurations.items())))

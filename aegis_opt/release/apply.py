@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt.domain import Domain
-from aegis_opt.errors import AegisError, InvalidOption, SourceError, UnknownColumn
-from aegis_opt.files import atomic_path
-from aegis_opt.masking import Configuration, Identity, Mask
+from aegis_opt.errors import ConfigurationError, InvalidOption, OutputError, SourceError, UnknownColumn
+from aegis_opt.files import nameless_path
+from aegis_opt.masking import Configuration, Configurations, Identity, Mask
 from aegis_opt.release.engine import Rows, masked_columns, needed_domains
 from aegis_opt.release.progress import Report, readable, reported
 from aegis_opt.release.spark import SparkRows
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 _SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 _PARQUET = (".parquet", ".pq")
-
-
-class OutputError(AegisError, OSError):
-    """A file cannot be written; what was there before is still there."""
 
 
 def apply_configuration(
@@ -86,15 +83,13 @@ def apply_configuration(
     """
     import duckdb
 
-    path = None if output is None else Path(output)
+    path = None if output is None else _output_path(output)
     if is_spark(source):
         if path is not None:
             raise InvalidOption(
                 "Spark writes its DataFrames by itself: mask without output=, then .write.parquet(...)"
             )
         return _on_spark(source, configuration).masked()
-    if path is not None:
-        _check_ending(path)
     table, names, masks = _opened(source, configuration)
     with (
         tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder,
@@ -163,6 +158,12 @@ def _checked(
     configuration: Configuration | Mapping[str, Mask], names: tuple[str, ...], description: str
 ) -> Configuration:
     """Return a configuration all of whose attributes are columns."""
+    given: object = configuration
+    if isinstance(given, Configurations):
+        first = next(iter(given), "config01")
+        raise ConfigurationError(
+            f"these are {len(given)} configurations: choose one, such as configurations[{first!r}]"
+        )
     if not isinstance(configuration, Configuration):
         configuration = Configuration(configuration)
     for name in configuration:
@@ -232,7 +233,10 @@ def replaced_in_pandas(
 ) -> pd.DataFrame:
     """Return the frame with the masked columns, which come in the order of `names`, in place of its own."""
     columns = masked.df().set_axis(frame.index)
-    return frame.assign(**{name: columns[f"c{i}"] for i, name in enumerate(names)})
+    result = frame.assign()  # a copy; given as arguments, a column could not be called self
+    for i, name in enumerate(names):
+        result[name] = columns[f"c{i}"]
+    return result
 
 
 def _replaced_in_arrow(
@@ -251,10 +255,15 @@ def _replaced_in_arrow(
     return result
 
 
-def _check_ending(path: Path) -> None:
+def _output_path(output: object) -> Path:
+    """Return where to write, if its ending says in what format."""
+    if not isinstance(output, str | os.PathLike):
+        raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
+    path = Path(output)
     known = (*_SEPARATORS, *_PARQUET)
     if not path.name.lower().endswith(known):
         raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(known)}")
+    return path
 
 
 def _write(
@@ -278,20 +287,21 @@ def _write(
             relation = table.select(connection, range(len(names)))
         masked = masked_relation(relation, names, masks, table.description, own)
     named = masked.project(", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(names)))
-    try:
-        with atomic_path(path) as temporary, reported(own, progress, f"writing {path}"):
+    with nameless_path(path) as temporary, reported(own, progress, f"writing {path}"):
+        try:
             _copy(named, temporary, path.name.lower())
-    except duckdb.IOException as error:
-        raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
+        except duckdb.IOException as error:
+            system = re.search(r'"errno":"(\d+)"', str(error))
+            if system is not None and str(temporary) in str(error):
+                raise OSError(int(system[1]), os.strerror(int(system[1]))) from error
+            raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
     return path
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, path: Path, name: str) -> None:
     """Write a file in the format that the final name asks for."""
     if name.endswith(_PARQUET):
-        relation.write_parquet(str(path), compression="zstd")
+        relation.write_parquet(str(path), compression="zstd", use_tmp_file=False)
         return
     ending = next(ending for ending in _SEPARATORS if name.endswith(ending))
     compression = "gzip" if ending.endswith(".gz") else "none"

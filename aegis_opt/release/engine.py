@@ -187,4 +187,8 @@ def _typed(column: SourceColumn, sql_type: str) -> str:
         finer = f"CAST(CAST({x} AS TIMESTAMP) AS TIMESTAMP_NS) <> {x}"
         text = f"column {column.name!r} has time stamps finer than a microsecond: round them first"
         return f"CASE WHEN {finer} THEN error({quoted_text(text)}) ELSE CAST({x} AS TIMESTAMP) END"
+    if column.kind == "integer" and column.cast == "STRING":
+        text = f"column {column.name!r} holds integers beyond 64 bits (signed): cast it to text, or to real"
+        fits = f"TRY_CAST({x} AS BIGINT)"
+        return f"CASE WHEN {x} IS NOT NULL AND {fits} IS NULL THEN error({quoted_text(text)}) ELSE {fits} END"
     return f"CAST({x} AS {SQL_TYPES[column.kind]})"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import InvalidInput, InvalidOption, MaskError, MissingDependency, UnknownColumn
-from aegis_opt.masking import Configuration, Generalize, Identity, Mask
+from aegis_opt.masking import Configuration, Generalize, Identity, Mask, group_attribute
 from aegis_opt.masking.parameters import some
 from aegis_opt.release.apply import replaced_in_pandas, table_store
 from aegis_opt.release.column import Column
@@ -46,6 +46,8 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
+    masks_ : dict of str to Mask
+        The masks that were fitted.
     domains_ : dict of str to Domain
         What is known of each masked column: the extent, or the values, of the training data.
     feature_names_in_, n_features_in_ : ndarray of str, int
@@ -81,6 +83,10 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(names)
         with duckdb.connect() as connection, readable("the training data"):
             self.domains_ = needed_domains(_rows(X, masks, connection)) if masks else {}
+        if self.handle_unknown == "error":
+            for name, domain in self.domains_.items():
+                group_attribute(masks[name], name, domain)
+        self.masks_ = masks
         return self
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -91,7 +97,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(
                 f"the columns are {some(names, 10)}, but were {some(self.feature_names_in_, 10)} when fitted"
             )
-        masks = self._masks()
+        masks = self.masks_  # as fitted: what is set later counts from the next fit on
         if not masks:
             return X.copy()
         with duckdb.connect() as connection, readable("the DataFrame"):
@@ -157,7 +163,8 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _names(X: object) -> list[str]:
     if not isinstance(X, pd.DataFrame):
-        raise InvalidInput(f"MaskingTransformer masks a pandas DataFrame, not {type(X).__name__}")
+        kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+        raise InvalidInput(f"MaskingTransformer masks a pandas DataFrame, not {kind}: convert it")
     return list(PandasTable(X).names())
 
 

@@ -25,7 +25,9 @@ _KINDS: dict[str, tuple[Kind, str | None]] = {
     "DATE": ("date", None),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), ("datetime", None)),
     **dict.fromkeys(("TIMESTAMP_NTZ", "TIMESTAMP WITH TIME ZONE"), ("datetime", None)),  # fetched as UTC
-    **dict.fromkeys(("VARCHAR", "CHAR", "STRING", "ENUM", "UUID", "TIME", "JSON"), ("string", "STRING")),
+    **dict.fromkeys(
+        ("VARCHAR", "CHAR", "STRING", "ENUM", "UUID", "TIME", "TIME_NS", "JSON"), ("string", "STRING")
+    ),
     **dict.fromkeys(('"NULL"', "VOID"), ("string", "STRING")),
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
-from aegis_opt.sources.tables import Table, quoted, quoted_text
+from aegis_opt.sources.tables import Table, quoted, quoted_text, with_partitions
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,11 +65,15 @@ class CsvTable(Table):
         first, *others = [self._header(path) for path in self.paths]
         for path, header in zip(self.paths[1:], others, strict=True):
             if header != first:
+                what = "another separator" if header[0] == first[0] else "other columns"
+                if header[0] != first[0] and sorted(header[0]) == sorted(first[0]):
+                    what = "another order of columns"
                 raise SourceError(
-                    f"{path} has other columns than {self.paths[0]} ({', '.join(header[0])} against "
-                    f"{', '.join(first[0])}): files read together need the same header"
+                    f"{path} has {what} than {self.paths[0]} ({header[1].join(header[0])} against "
+                    f"{first[1].join(first[0])}): files read together need the same header"
                 )
-        return [*(name or f"column{i}" for i, name in enumerate(first[0])), *self.partitions]
+        names = [name or f"column{i}" for i, name in enumerate(first[0])]
+        return with_partitions(names, self.partitions, self.description)
 
     def select(
         self,

@@ -76,8 +76,13 @@ def checked_names(raw: Iterable[object], description: str) -> tuple[str, ...]:
 
 def first_lines(error: Exception) -> str:
     """Return what an engine says went wrong and in which file, without its advice and its stack."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [_shortened(line.strip()) for line in str(error).splitlines()]
     files = [line for line in lines if line.startswith("file = ")]
     ends = ("Possible ", "JVM stacktrace", "== SQL", "at ")
     end = next((i for i, line in enumerate(lines) if line.startswith(ends)), len(lines))
     return "; ".join(line for line in [*lines[:end], *files] if line)[:500]
+
+
+def _shortened(line: str, longest: int = 200) -> str:
+    """Cut a line short, such as one of a file that an error quotes."""
+    return line if len(line) <= longest else f"{line[:longest]}..."

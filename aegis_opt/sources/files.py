@@ -45,13 +45,28 @@ def open_files(pattern: str | os.PathLike[str]) -> Table:
 
 
 def _find(text: str) -> list[str]:
+    if os.path.isdir(text):
+        return _find_below(text)
     if os.path.exists(text):
-        if os.path.isdir(text):
-            raise SourceError(f"{text} is a folder: give a file, or a pattern such as {text}/*.parquet")
         return [text]
     paths = sorted(p for p in glob.glob(text, recursive=True) if os.path.isfile(p))
     if not paths:
         raise SourceError(_not_found(text))
+    return paths
+
+
+def _find_below(folder: str) -> list[str]:
+    """Return the files of a table that is a folder; what begins with _ or . is no part of it."""
+    known = (*_CSV, *_TSV, *_PARQUET)
+    paths = [
+        str(path)
+        for path in sorted(Path(folder).rglob("*"))
+        if path.name.lower().endswith(known)
+        and path.is_file()
+        and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    ]
+    if not paths:
+        raise SourceError(f"{folder} is a folder without any file that ends in one of {', '.join(known)}")
     return paths
 
 
@@ -65,7 +80,11 @@ def _not_found(text: str) -> str:
         return (
             f"no file matches {text!r}; the folder {str(folder.absolute())!r} has {there or 'nothing in it'}"
         )
-    close = difflib.get_close_matches(path.name, siblings, n=1) if folder == path.parent else []
+    if folder != path.parent:  # such as a partition that is missing
+        close = difflib.get_close_matches(path.relative_to(folder).parts[0], siblings, n=5, cutoff=0.5)
+        hint = f"; the folder {str(folder)!r} has {', '.join(close)}" if close else ""
+        return f"file not found: {text!r} (current folder: {os.getcwd()}){hint}"
+    close = difflib.get_close_matches(path.name, siblings, n=1)
     hint = f": did you mean {str(path.parent / close[0])!r}?" if close else ""
     return f"file not found: {text!r} (current folder: {os.getcwd()}){hint}"
 

@@ -12,7 +12,7 @@ from aegis_opt.errors import SourceError
 from aegis_opt.sources.column import kind_of
 from aegis_opt.sources.csv_files import SHAPE, common_type
 from aegis_opt.sources.engine import first_lines
-from aegis_opt.sources.tables import Table, quoted, quoted_text
+from aegis_opt.sources.tables import Table, quoted, quoted_text, with_partitions
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,7 +32,7 @@ class ParquetTable(Table):
 
     def raw_names(self) -> Iterable[object]:
         """Return the names in the schema, which SQL would change where they differ in case only."""
-        return [*(name for name, _ in self._schemas[0]), *self.partitions]
+        return with_partitions([name for name, _ in self._schemas[0]], self.partitions, self.description)
 
     def select(
         self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
@@ -53,7 +53,8 @@ class ParquetTable(Table):
             f"read_parquet([{', '.join(quoted_text(glob.escape(p)) for p in self.paths)}], "
             f"union_by_name={by_name}, hive_partitioning={bool(self.partitions)}, hive_types_autocast=false)"
         )
-        known = connection.sql(f"FROM {files}").columns
+        # DuckDB changes names that differ in case only; the keys of folders it puts last, in its own order
+        known = [*connection.sql(f"FROM {files}").columns[: len(columns)], *self.partitions]
         types = {
             len(columns) + i: _type_of(connection, texts) for i, texts in enumerate(self.partitions.values())
         }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import MissingDependency, SourceError
@@ -56,6 +57,18 @@ def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duck
     """Select columns of a relation by position and call them c0, c1, ..."""
     columns = [f"{quoted(relation.columns[p])} AS c{i}" for i, p in enumerate(positions)]
     return relation.project(", ".join(columns))
+
+
+def with_partitions(names: Sequence[str], partitions: Iterable[str], description: str) -> list[str]:
+    """Add the keys of key=value folders to the names of columns, which SQL must be able to tell apart."""
+    known = {name.casefold(): name for name in names}
+    for key in partitions:
+        if key.casefold() in known:
+            raise SourceError(
+                f"{description}: the files have a column {known[key.casefold()]!r}, and lie in folders "
+                f"called {key}=...: rename the column or the folders, so that a name means one column"
+            )
+    return [*names, *partitions]
 
 
 @dataclass(frozen=True)
@@ -136,6 +149,11 @@ class PolarsTable(Table):
                 raise SourceError(
                     f"{self.description}: column {name!r} holds Python objects; cast it to one type"
                 )
+            if str(dtype) in ("Int128", "UInt128"):
+                raise SourceError(
+                    f"{self.description}: column {name!r} is of type {dtype}; cast it to Int64, or to String "
+                    "if it holds identifiers"
+                )
         try:
             arrow = chosen.to_arrow()
         except ModuleNotFoundError as error:
@@ -178,6 +196,9 @@ class PandasTable(Table):
     def _typed(self, position: int) -> tuple[pd.Series[Any], bool]:
         """Return a column in a type that DuckDB need not guess, and whether it holds dates."""
         series = self.frame.iloc[:, position].reset_index(drop=True)
+        name = self.frame.columns[position]
+        if isinstance(series.dtype, pd.SparseDtype):
+            series = pd.Series(np.asarray(series))
         if isinstance(series.dtype, pd.CategoricalDtype):
             categories = series.cat.categories
             if pd.api.types.infer_dtype(categories) == "string":
@@ -185,15 +206,20 @@ class PandasTable(Table):
             codes = series.cat.codes.to_numpy()  # -1 for missing
             array = pd.array(categories.to_numpy()).take(codes, allow_fill=True)
             series = pd.Series(array)
+        ranges = isinstance(series.dtype, pd.PeriodDtype | pd.IntervalDtype)
+        if ranges or pd.api.types.is_complex_dtype(series.dtype):
+            raise SourceError(
+                f"{self.description}: column {name!r} is of type {series.dtype}, which has no values to "
+                "count: convert it, e.g. to text with astype(str)"
+            )
         if series.dtype != object:
             return series, False
         inferred = pd.api.types.infer_dtype(series, skipna=True)
-        name = self.frame.columns[position]
         try:
             if inferred in ("date", "datetime", "datetime64"):
                 stamps = pd.to_datetime(series)
                 if inferred == "date" and not (stamps.dropna() == stamps.dropna().dt.normalize()).all():
-                    raise SourceError(f"{self.description}: column {name!r} mixes dates and times of day")
+                    raise ValueError("it mixes dates and times of day")
                 return stamps, inferred == "date"
             if inferred in self._OBJECTS:
                 dtype = self._OBJECTS[inferred]

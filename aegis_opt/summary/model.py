@@ -52,6 +52,10 @@ class MaskedTable:
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "joint", whole_numbers(self.joint, "joint table", ndim=2))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only views of dictionaries are neither copied nor pickled
+        return MaskedTable, (dict(self.spec), self.groups, self.labels, self.joint)
+
     @property
     def n_groups(self) -> int:
         """Number of masked values."""
@@ -173,6 +177,11 @@ class Summary:
         for name, attribute in self.attributes.items():
             self._check_attribute(name, attribute)
         self._check_configurations()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        chosen = {name: dict(tables) for name, tables in self.configurations.items()}
+        label = self.label, self.label_kind, self.label_values, self.label_counts
+        return Summary, (*label, dict(self.attributes), chosen)
 
     @property
     def n_records(self) -> int:

@@ -52,7 +52,7 @@ def test_the_printed_sql_masks_in_the_same_way(files, capsys):
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["--configurations", "masks.json", "-o", "m.csv"], 1, "choose one with --name (soft, hard, ...)"),
+        (["--configurations", "masks.json", "-o", "m.csv"], 1, "choose one with --name (soft, hard)"),
         (["--configurations", "masks.json", "--name", "sof", "-o", "m.csv"], 1, "did you mean 'soft'"),
         (["--configurations", "one.json"], 2, "one of the arguments -o/--output --sql is required"),
         (["--configurations", "one.json", "-o", "m.xlsx"], 2, "must end in .csv"),

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -43,8 +45,13 @@ def start(code: str, *arguments: str) -> subprocess.Popen:
 def wait_until_writing(process: subprocess.Popen, folder) -> None:
     """Wait until the process has written something into its temporary file."""
     assert process.stdout.readline() == "ready\n"
+    handles = Path(f"/proc/{process.pid}/fd")
     until = time.monotonic() + 60
-    while not any(path.stat().st_size > 100_000 for path in folder.glob(".masked-*")):
+    while not any(
+        handle.stat().st_size > 100_000
+        for handle in handles.iterdir()
+        if os.readlink(handle).startswith(f"{folder}/")
+    ):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -83,14 +90,73 @@ def test_ctrl_c_cleans_up(tmp_path, source):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_run_leaves_the_old_file(tmp_path):
-    target = tmp_path / "masked.csv"
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_killed_run_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path, ending):
+    target = tmp_path / f"masked.{ending}"
     target.write_text("old")
     process = start(LONG, str(target), "relation")
     wait_until_writing(process, tmp_path)
     process.kill()
     process.communicate(timeout=60)
     assert target.read_text() == "old"
+    try:
+        os.close(os.open(tmp_path, os.O_TMPFILE | os.O_RDWR))
+        others = []
+    except OSError:  # a file system without nameless files: what is left must at least be hidden
+        others = list(tmp_path.glob(".masked-*"))
+    assert sorted(tmp_path.iterdir()) == sorted([target, *others])
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_those_it_had(tmp_path):
+    before = os.umask(0o027)
+    try:
+        apply_configuration(FRAME, MASKS, output=tmp_path / "new.csv")
+        (tmp_path / "old.csv").touch(0o600)
+        apply_configuration(FRAME, MASKS, output=tmp_path / "old.csv")
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("new.csv", "old.csv")]
+    assert modes == [0o640, 0o600]
+
+
+def test_where_files_cannot_be_nameless_they_are_moved_into_place(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "O_TMPFILE")
+    apply_configuration(FRAME, MASKS, output=tmp_path / "masked.parquet")
+    assert os.listdir(tmp_path) == ["masked.parquet"]
+    assert pl.read_parquet(tmp_path / "masked.parquet")["age"].to_list() == ["[10, 20)", "[40, 50)"]
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(OutputError, match=r"folder\.csv cannot be written: Is a directory"):
+        apply_configuration(FRAME, MASKS, output=tmp_path / "folder.csv")
+    assert sorted(os.listdir(tmp_path)) == ["folder.csv", "masked.parquet"]
+
+
+def test_a_full_disk_is_told_in_the_words_of_the_system():
+    """A small tmpfs is the full disk."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small tmpfs")
+    frame = pd.DataFrame(
+        {"age": range(400_000), "other": [f"{i * 7919 % 400_000:x}" for i in range(400_000)]}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=300k", "none", folder], capture_output=True, check=False
+        )
+        if mounted.returncode != 0:
+            pytest.skip("no tmpfs can be mounted here")
+        try:
+            for ending in ("csv", "csv.gz", "parquet"):
+                with pytest.raises(
+                    OutputError, match=r"cannot be written: No space left on device; make room"
+                ):
+                    apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
+            summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
+            with pytest.raises(
+                OutputError, match=r"s\.json cannot be written: No space left on device; make"
+            ):
+                summary.save(f"{folder}/s.json")
+            assert os.listdir(folder) == []
+        finally:
+            subprocess.run(["umount", folder], check=True)
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
@@ -100,6 +166,8 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
         apply_configuration(FRAME, MASKS, output=path)
     assert f"{path} cannot be written: " in str(raised.value)
     assert isinstance(raised.value, ao.AegisError)
+    with pytest.raises(ao.InvalidOption, match="output must be the path of a file, not int"):
+        apply_configuration(FRAME, MASKS, output=1)
 
 
 def test_an_ending_that_says_no_format_is_refused_before_the_work(tmp_path):

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -64,6 +65,8 @@ def test_values_that_a_mapping_does_not_list():
     later = TRAIN.assign(n=[4, 5, 1])
     with pytest.raises(ao.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
         MaskingTransformer(mapping).fit(TRAIN).transform(later)
+    with pytest.raises(ao.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
+        MaskingTransformer(mapping).fit(later)
     masked = MaskingTransformer(mapping, handle_unknown="missing").fit(TRAIN).transform(later)
     assert masked["n"].isna().tolist() == [False, True, False]
     assert masked["n"].dropna().tolist() == ["many", "few"]
@@ -99,6 +102,9 @@ def test_in_a_pipeline_with_one_hot_encoding_and_a_model():
     names = model[:-1].get_feature_names_out()
     assert "one__zip_0*" in names
     assert len(names) == 6 + 3
+    configurations = [Configuration({"age": mask}) for mask in (Suppress(), Generalize(ranges=6))]
+    search = GridSearchCV(model, {"maskingtransformer__configuration": configurations}, cv=2)
+    assert search.fit(data, income).best_params_ == {"maskingtransformer__configuration": configurations[1]}
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(data), model.predict(data))
 
@@ -116,12 +122,34 @@ def test_scikit_learns_conventions_hold():
     pd.testing.assert_frame_equal(TRAIN, before)
 
 
+def test_a_configuration_can_be_cloned_and_pickled():
+    masking = MaskingTransformer(Configuration({"n": Generalize({"few": [1, 2], "many": [3]})}, "c"))
+    assert clone(masking).get_params() == masking.get_params()
+    copy = pickle.loads(pickle.dumps(masking.fit(TRAIN)))
+    pd.testing.assert_frame_equal(copy.transform(TRAIN), masking.transform(TRAIN))
+
+
+def test_parameters_set_after_fitting_count_from_the_next_fit_on():
+    masking = MaskingTransformer({"age": Generalize(ranges=2)}).fit(TRAIN)
+    before = masking.transform(TRAIN)
+    masking.set_params(configuration={"n": Generalize(ranges=2)})
+    pd.testing.assert_frame_equal(masking.transform(TRAIN), before)
+    assert masking.fit_transform(TRAIN)["n"].tolist() == ["[1, 2]", "[1, 2]", "[3, 4]"]
+
+
+def test_a_column_may_be_called_self():
+    frame = pd.DataFrame({"self": [1, 2]})
+    assert MaskingTransformer({"self": Suppress()}).fit_transform(frame)["self"].tolist() == ["*", "*"]
+    assert apply_configuration(frame, {"self": Suppress()})["self"].tolist() == ["*", "*"]
+    assert frame["self"].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("frame", "error", "text"),
     [
         (TRAIN[["age", "n", "zip"]], ao.InvalidInput, "the columns are 'age', 'n', 'zip', but were 'age'"),
         (TRAIN.assign(age=["a", "b", "c"]), ao.MaskError, "attribute 'age': the values are of kind string"),
-        (TRAIN.to_numpy(), ao.InvalidInput, "pandas DataFrame, not ndarray"),
+        (TRAIN.to_numpy(), ao.InvalidInput, "pandas DataFrame, not numpy.ndarray"),
     ],
 )
 def test_frames_that_do_not_match_the_training_data(frame, error, text):

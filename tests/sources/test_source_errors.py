@@ -25,8 +25,9 @@ def test_file_not_found_suggests_a_near_name(tmp_path):
         scan(tmp_path / "peple.csv", "y")
     with pytest.raises(SourceError, match=r"no file matches .*\*\.parquet"):
         scan(tmp_path / "*.parquet", "y")
-    with pytest.raises(SourceError, match="is a folder"):
-        scan(tmp_path, "y")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(SourceError, match=r"is a folder without any file that ends in one of \.csv"):
+        scan(tmp_path / "folder", "y")
 
 
 def test_an_empty_path_is_no_file():

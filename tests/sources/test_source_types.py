@@ -116,16 +116,29 @@ def test_decimals_enums_and_times_of_other_engines():
         (pd.Series([[1], [2]], dtype=object), "'x' holds Python objects of kind 'mixed'"),
         (
             pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5)], dtype=object),
-            "'x' mixes dates and times",
+            "'x' cannot be read as date .it mixes dates and times of day",
         ),
         (pd.to_timedelta(pd.Series([1, 2]), unit="s"), "'x' is of type INTERVAL"),
         (
             pd.Series(np.array(["2020-01-01T00:00:00.000000001"] * 2, dtype="M8[ns]")),
             "'x' has time stamps finer",
         ),
-        (pd.Series([1j, 2j]), "complex128"),
+        (pd.Series([1j, 2j]), "'x' is of type complex128"),
+        (pd.Series(pd.period_range("2020", periods=2, freq="M")), r"'x' is of type period\[M\]"),
+        (pd.Series(pd.cut([1, 2], [0, 1, 2])), r"'x' is of type interval\[int64, right\]"),
     ],
-    ids=["uint64", "huge", "mixed", "lists", "dates-and-times", "intervals", "nanoseconds", "complex"],
+    ids=[
+        "uint64",
+        "huge",
+        "mixed",
+        "lists",
+        "dates-and-times",
+        "durations",
+        "nanoseconds",
+        "complex",
+        "periods",
+        "intervals",
+    ],
 )
 def test_what_cannot_be_counted_is_named(series, message):
     with pytest.raises(SourceError, match=message):
@@ -136,4 +149,17 @@ def test_a_nested_column_is_an_error_only_when_it_is_needed():
     frame = pl.DataFrame({"x": [1, 2], "list": [[1], [2]], "y": [0, 1]})
     assert list(scan(frame, "y", ["x"]).attributes) == ["x"]
     with pytest.raises(SourceError, match=r"'list' is of type BIGINT\[\].*leave it out"):
+        scan(frame, "y")
+
+
+def test_sparse_columns_and_times_of_day_of_frames():
+    sparse = pd.DataFrame({"x": pd.arrays.SparseArray([0, 0, 5]), "y": [0, 1, 1]})
+    assert scan(sparse, "y").attributes["x"].domain.to_list() == [0, 5]
+    times = pl.DataFrame({"x": [dt.time(9, 30), None], "y": [0, 1]})
+    assert scan(times, "y").attributes["x"].domain.to_list() == ["09:30:00", None]
+
+
+def test_wide_integers_of_polars_are_named():
+    frame = pl.DataFrame({"x": pl.Series([1, 2**100], dtype=pl.Int128), "y": [0, 1]})
+    with pytest.raises(SourceError, match="'x' is of type Int128; cast it to Int64"):
         scan(frame, "y")
