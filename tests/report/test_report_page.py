@@ -91,11 +91,15 @@ def test_figures_are_saved_as_png_and_svg(small: Results, tmp_path: Path) -> Non
 def test_the_command_line_saves_the_same_figures(
     small: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = {name: frame[frame["variant"] == "ipf"] for name, frame in frames_of(small).items()}
-    tiny = changed(small, **few | {"reconstructions": small.reconstructions.iloc[:0]})
+    # a run without a winner: the fewest figures there can be, with a ranking among them
+    few = {
+        name: frame[(frame["variant"] == "ipf") & ~frame["histogram"] & (frame.get("measure") == "mi")]
+        for name, frame in frames_of(small).items()
+    }
+    tiny = changed(small, **few)
     folder = save_results(tiny, tmp_path / "run")
     _, *figures = write_report(tiny, tmp_path / "report.html", figures=tmp_path / "figures")
-    assert [path.stem for path in figures[::2]] == ["regret", "estimate", "ranking-pooled-people"]
+    assert [path.stem for path in figures[::2]] == ["regret", "ranking-pooled-people"]
     words = ["report", folder, "-o", tmp_path / "again.html", "--figures", tmp_path / "again", "--json"]
     assert main([str(word) for word in words]) == 0
     document = json.loads(capsys.readouterr().out)
