@@ -17,7 +17,7 @@ from aegis_opt.harness.experiments import EXPERIMENTS, Settings, cases_in, run_e
 from aegis_opt.harness.research import run_research
 from benchmarks.inputs import machine
 
-RESEARCH = "norms"
+RESEARCH = "research"
 
 
 def main() -> int:
