@@ -35,8 +35,10 @@ def normal_mapping(mapping: Any) -> Pairs:
     pairs: dict[Label, tuple[Any, ...]] = {}
     for raw, values in items:
         label = scalar(raw)
-        if not isinstance(label, str | int | float) or label != label:
-            raise MaskError(f"a masked value must be text, a number or a boolean, not {label!r}")
+        if not isinstance(label, str | int | float) or (
+            isinstance(label, float) and not math.isfinite(label)
+        ):
+            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {label!r}")
         if label in pairs:
             raise MaskError(f"the masked value {label!r} occurs twice in the mapping: merge its lists")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):

@@ -84,7 +84,7 @@ def select_sql(
     """
     if dialect not in DIALECTS:
         raise UnknownName("SQL dialect", dialect, DIALECTS)
-    columns = list(configuration) if columns is None else list(columns)
+    columns = list(configuration) if columns is None else _names(columns)
     if not columns:
         raise ConfigurationError(
             f"configuration {configuration.name!r} masks nothing: name the columns to select"
@@ -97,6 +97,19 @@ def select_sql(
     known = domains or {}
     masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
     return _translated(columns, masked, dialect, table)
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    if isinstance(columns, str):
+        raise InvalidOption(f"columns must be a list of names: write [{columns!r}], not {columns!r}")
+    names: list[str] = []
+    for name in columns:
+        if not isinstance(name, str):
+            raise InvalidOption(f"columns must be a list of names: {name!r} is none")
+        if name in names:
+            raise InvalidOption(f"columns names {name!r} twice: remove one")
+        names.append(name)
+    return names
 
 
 def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, Column]:
@@ -153,7 +166,12 @@ def _translated(
             how = lookup.joined(column, f"{alias}.l")
         items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
     query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")
-    source: exp.Expr = exp.to_table(table, dialect=DIALECTS[dialect])
+    try:
+        source: exp.Expr = exp.to_table(table, dialect=DIALECTS[dialect])
+    except (sqlglot.errors.SqlglotError, AttributeError) as error:  # the latter: it is no text
+        raise InvalidOption(
+            f"{table!r} names no table in {dialect}: write it as its SQL does, such as schema.people"
+        ) from error
     if joins:  # a column of the table may be called v or l, too
         source = exp.alias_(source, "s", table=True)
         for reference in query.find_all(exp.Column):

@@ -103,9 +103,15 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     value = column.sql if column.cast == "STRING" and not real else f"CAST({column.sql} AS {_number(real)})"
     low, high = _extent(records, value, real)
     bins = max_values - 3  # beside minus infinity, infinity and missing
-    finest = Fraction(max(abs(low), abs(high))) / 2**52 if real else Fraction(1)  # below: no double differs
+    # Below the finest width no double differs, or the inverse of the width is none
+    finest = max(Fraction(max(abs(low), abs(high))) / 2**52, Fraction(1, 10**300)) if real else Fraction(1)
     width = next(w for w in _round_widths((high - low) / bins) if w >= finest and high // w - low // w < bins)
     rule = f"multiples of {_text(width)}"
+    if not real and low // width * width < -(2**63):
+        raise SourceError(
+            f"{column.description}: column {column.name!r} reaches down to {int(low)}, which cannot be "
+            "rounded down within 64 bits: correct that value, raise max_values, or leave the column out"
+        )
     if not real:
         return Recoding(column, sql.integer_bin(value, int(width)), rule)
     inverse = width < 1
@@ -132,7 +138,7 @@ def _round_widths(least: Fraction) -> Iterator[Fraction]:
 
 
 def _text(width: Fraction) -> str:
-    return f"{int(width):,}" if width >= 1 else f"{float(width):g}"
+    return f"{int(width):,}" if 1 <= width < 10**15 else f"{float(width):g}"
 
 
 def _recode_time(records: Records, column: Column, max_values: int) -> Recoding:
@@ -141,7 +147,7 @@ def _recode_time(records: Records, column: Column, max_values: int) -> Recoding:
     for unit, step in (clock | _CALENDAR).items():
         key = _time_key(records, column, unit)
         fetched = records.query(f"SELECT min({key}) AS low, max({key}) AS high FROM {{records}}")
-        units = (int(fetched["high"][0]) - int(fetched["low"][0])) // step + 1
+        units = -(-(int(fetched["high"][0]) - int(fetched["low"][0])) // step) + 1
         if units < max_values:
             stored = "us" if unit in _CLOCK else "M" if unit == "months" else "Y"
             final = "us" if column.kind == "datetime" else "D"
@@ -160,7 +166,8 @@ def _time_key(records: Records, column: Column, unit: str) -> str:
     day = column.sql if column.kind == "date" else sql.day_of(records.micros(column.position))
     if unit == "months":
         return sql.month(day)
-    return f"({sql.integer_bin(f'year({day})', _CALENDAR[unit])} - 1970)"
+    year = sql.integer_bin(f"year({day})", _CALENDAR[unit])
+    return f"(CASE WHEN {year} < 1 THEN 1 ELSE {year} END - 1970)"  # there is no year 0
 
 
 def _moments(fetched: npt.NDArray[Any], stored: str, final: str) -> npt.NDArray[Any]:

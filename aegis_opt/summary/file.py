@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+import math
 import os
 import zlib
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ VERSION = 1
 
 _WAY_OUT = "get a whole copy of the file, or make it again with summarize"
 # Kind -> (JSON types that hold a value, how to read it back)
+_INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}  # as text: no number of JSON is infinite
 _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "integer": ((int,), int),
     "real": ((int, float), float),
@@ -44,7 +46,7 @@ def save(summary: Summary, path: str | os.PathLike[str]) -> None:
         Ends in .json, or in .json.gz to be compressed.
     """
     compress = _is_compressed(path)
-    text = json.dumps(_document(summary), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(_document(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = text.encode("utf-8")
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
@@ -101,7 +103,7 @@ def _document(summary: Summary) -> dict[str, Any]:
                     {
                         "mask": dict(table.spec),
                         "groups": _shorten(table.groups),
-                        "labels": list(table.labels),
+                        "labels": _texts(table.labels),
                         "joint": table.joint.tolist(),
                     }
                     for table in attribute.tables
@@ -121,7 +123,14 @@ def _coarsening_entry(coarsening: Coarsening | None) -> dict[str, Any]:
 
 
 def _texts(values: tuple[Any, ...]) -> list[Any]:
-    return [v.isoformat() if isinstance(v, dt.date) else v for v in values]  # a datetime is a date
+    """Return values as JSON holds them."""
+    return [_text(v) if isinstance(v, dt.date | float) else v for v in values]  # a datetime is a date
+
+
+def _text(value: dt.date | float) -> str | float:
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return next((text for text, infinity in _INFINITIES.items() if value == infinity), value)
 
 
 def _shorten(groups: IntArray) -> Any:
@@ -193,6 +202,8 @@ def _attribute(entry: Any, where: str) -> AttributeSummary:
     for i, table in enumerate(_get(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
         labels = _get(table, "labels", list, what)
+        if kind == "real":  # values that stay what they are
+            labels = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in labels]
         if not all(isinstance(v, str | int | float | type(None)) for v in labels):
             raise SummaryError(f"the labels of {what} must be plain values")
         spec = _get(table, "mask", dict, what)
@@ -227,6 +238,8 @@ def _values(written: list[Any], kind: str, where: str) -> tuple[Any, ...]:
     values: list[Any] = []
     for value in written:
         try:
+            if kind == "real" and isinstance(value, str):
+                value = _INFINITIES.get(value, value)
             if value is not None and (type(value) not in types):
                 raise ValueError
             values.append(None if value is None else parse(value))

@@ -146,6 +146,13 @@ def test_missing_values_follow_the_mapping_where_they_are_looked_up(connection):
         ({"domains": {"age": "number"}}, ao.InvalidOption, "'number' is neither a domain nor a kind"),
         ({"domains": {"age": "string"}}, ao.MaskError, "attribute 'age'"),
         ({"domains": {"age": "date"}}, ao.InvalidOption, "domains={'age': Domain.of(values)}"),
+        ({"columns": "age"}, ao.InvalidOption, "write ['age'], not 'age'"),
+        ({"columns": ["age", 1]}, ao.InvalidOption, "1 is none"),
+        ({"columns": ["age", "age"]}, ao.InvalidOption, "names 'age' twice"),
+        *(
+            ({"table": table, "domains": {"age": "integer"}}, ao.InvalidOption, f"{table!r} names no table")
+            for table in ("", None, 'peo"ple')
+        ),
     ],
 )
 def test_wrong_requests_are_named(arguments, error, text):

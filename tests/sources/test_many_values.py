@@ -136,6 +136,24 @@ def test_infinities_and_missing_values_stay_what_they_are():
     assert counts.coarsening.distinct == 103
 
 
+def test_the_ends_of_what_numbers_and_dates_can_hold():
+    high = many([2**63 - 1 - i for i in range(100)], max_values=20)
+    assert (high.coarsening.rule, high.domain.to_list()[-1]) == ("multiples of 10", 2**63 - 8)
+    with pytest.raises(
+        SourceError, match=r"'x' reaches down to -9223372036854775808, which cannot be rounded"
+    ):
+        many([-(2**63) + i for i in range(100)], max_values=20)
+    assert many([i * 5e-324 for i in range(100)], max_values=20).domain.to_list() == [0.0]
+    assert (
+        many([-1e308, 1e308, *map(float, range(98))], max_values=20).coarsening.rule == "multiples of 2e+307"
+    )
+    days = [dt.date(1, 1, 1), dt.date(9999, 12, 31), *(dt.date(2020, 1, 1 + i) for i in range(30)), None] * 4
+    counts = many([*days, *(dt.date(1900 + i, 5, 5) for i in range(99))], max_values=101)
+    assert counts.coarsening.rule == "whole centuries"
+    centuries = [1, 1900, 2000, 9900]
+    assert counts.domain.to_list() == [*(dt.date(year, 1, 1) for year in centuries), None]
+
+
 def test_a_column_at_the_limit_is_exact():
     assert many([*range(59), None] * 3, max_values=60).coarsening is None
     assert many([*range(60), None] * 3, max_values=60).coarsening is not None

@@ -186,6 +186,19 @@ def test_files_that_are_not_whole_not_json_or_not_there(tmp_path):
         Summary.load(tmp_path / "s.txt")
 
 
+def test_infinite_values_make_no_invalid_json(tmp_path):
+    people = pd.DataFrame({"x": [np.inf, -np.inf, 0.5, np.nan], "z": list("abab"), "y": [np.inf, 0, 1, 1]})
+    masks = {"open": {"z": Suppress()}, "cut": {"x": Bucketize(edges=[0])}}
+    summary = summarize(people, "y", masks)
+    summary.save(tmp_path / "s.json")
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    json.loads((tmp_path / "s.json").read_text(), parse_constant=refuse)
+    assert Summary.load(tmp_path / "s.json") == summary
+
+
 def test_a_failed_save_leaves_nothing_behind(tmp_path, monkeypatch):
     summary = small_summary()
     with pytest.raises(SummaryError, match=r"ends in \.json"):
