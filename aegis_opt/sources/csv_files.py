@@ -28,6 +28,7 @@ _SHAPES = {
     "TIMESTAMP": _STAMP,
     "TIMESTAMPTZ": _STAMP + r"(Z|[+-]\d\d(:\d\d)?)",
 }
+_TOGETHER = 8  # columns whose texts are looked at in one query
 _WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
 _WORDS = {
     "BIGINT": "integer",
@@ -103,11 +104,13 @@ class CsvTable(Table):
             paths = ", ".join(map(quoted_text, self.paths))
             chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
         relation.project(", ".join(chosen)).create("texts")
-        typed = []
-        for i, position in enumerate(positions):
-            name = str([*names, *self.partitions][position])
-            sql_type = "VARCHAR" if position in as_text else self._type_of(connection, f"c{i}", name)
-            typed.append(f"CAST(trim(c{i}) AS {sql_type}) AS c{i}" if sql_type != "VARCHAR" else f"c{i}")
+        every_name = [*names, *self.partitions]
+        untyped = {i: str(every_name[p]) for i, p in enumerate(positions) if p not in as_text}
+        types = self._types(connection, untyped)
+        typed = [
+            f"CAST(trim(c{i}) AS {types[i]}) AS c{i}" if types.get(i, "VARCHAR") != "VARCHAR" else f"c{i}"
+            for i in range(len(positions))
+        ]
         connection.table("texts").project(", ".join(typed)).create("source")
         connection.execute("DROP TABLE texts")
         return connection.table("source")
@@ -134,19 +137,28 @@ class CsvTable(Table):
             raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
         return best
 
-    def _type_of(self, connection: duckdb.DuckDBPyConnection, column: str, name: str) -> str:
-        """Return the narrowest SQL type that holds all texts of a column as they are."""
+    def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
+        """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
+
+        A few columns per query: each query has a cost of its own, and the distinct texts of all columns
+        might not fit into memory.
+        """
         file = "file" if len(self.paths) > 1 else "0"
-        distinct = f"SELECT DISTINCT {column} AS t, {file} AS file FROM texts WHERE {column} IS NOT NULL"
-        query = (
-            f"SELECT DISTINCT file, {SHAPE} FROM (SELECT trim(t) AS t, file FROM ({distinct})) ORDER BY file"
-        )
-        shapes: dict[int, set[str]] = {}
-        for number, shape in connection.execute(query).fetchall():
-            shapes.setdefault(number, set()).add(shape)
-        found = common_type(set().union(*shapes.values()))
-        if found == "VARCHAR":
-            self._check_same_type(name, shapes)
+        shapes: dict[int, dict[int, set[str]]] = {i: {} for i in names}
+        places = list(names)
+        for first in range(0, len(places), _TOGETHER):
+            distinct = " UNION ALL ".join(
+                f"SELECT DISTINCT {i} AS place, c{i} AS t, {file} AS file FROM texts WHERE c{i} IS NOT NULL"
+                for i in places[first : first + _TOGETHER]
+            )
+            trimmed = f"SELECT place, trim(t) AS t, file FROM ({distinct})"
+            query = f"SELECT DISTINCT place, file, {SHAPE} FROM ({trimmed}) ORDER BY place, file"
+            for i, number, shape in connection.execute(query).fetchall():
+                shapes[i].setdefault(number, set()).add(shape)
+        found = {i: common_type(set().union(*seen.values())) for i, seen in shapes.items()}
+        for i, sql_type in found.items():
+            if sql_type == "VARCHAR":
+                self._check_same_type(names[i], shapes[i])
         return found
 
     def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
