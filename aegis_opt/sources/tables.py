@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import MissingDependency, SourceError
-from aegis_opt.sources.engine import checked_names
+from aegis_opt.sources.engine import checked_names, first_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,7 +86,8 @@ class RelationTable(Table):
             names = list(self.relation.columns)
         except duckdb.Error as error:
             raise SourceError(
-                f"{self.description} cannot be read: {error}; is its connection open?"
+                f"{self.description} cannot be read: {first_lines(error)}; is its connection open, and "
+                "what it reads still there?"
             ) from error
         seen: dict[str, str] = {}
         for name in names:
@@ -206,8 +207,10 @@ class PandasTable(Table):
             codes = series.cat.codes.to_numpy()  # -1 for missing
             array = pd.array(categories.to_numpy()).take(codes, allow_fill=True)
             series = pd.Series(array)
+        if isinstance(series.dtype, np.dtype) and not series.dtype.isnative:  # such as of Stata files
+            series = series.astype(series.dtype.newbyteorder("="))
         ranges = isinstance(series.dtype, pd.PeriodDtype | pd.IntervalDtype)
-        if ranges or pd.api.types.is_complex_dtype(series.dtype):
+        if ranges or str(series.dtype) in ("complex64", "complex128", "float128"):
             raise SourceError(
                 f"{self.description}: column {name!r} is of type {series.dtype}, which has no values to "
                 "count: convert it, e.g. to text with astype(str)"

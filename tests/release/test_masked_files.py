@@ -33,12 +33,13 @@ LONG = """
 """
 
 
-def start(code: str, *arguments: str) -> subprocess.Popen:
+def start(code: str, *arguments: str, temporary: Path | None = None) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | ({} if temporary is None else {"TMPDIR": str(temporary)}),
     )
 
 
@@ -91,10 +92,10 @@ def test_ctrl_c_cleans_up(tmp_path, source):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_killed_run_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path, ending):
+def test_a_killed_run_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path, tmp_path_factory, ending):
     target = tmp_path / f"masked.{ending}"
     target.write_text("old")
-    process = start(LONG, str(target), "relation")
+    process = start(LONG, str(target), "relation", temporary=tmp_path_factory.mktemp("temporary"))
     wait_until_writing(process, tmp_path)
     process.kill()
     process.communicate(timeout=60)

@@ -159,6 +159,11 @@ def test_sparse_columns_and_times_of_day_of_frames():
     assert scan(times, "y").attributes["x"].domain.to_list() == ["09:30:00", None]
 
 
+def test_numbers_whose_bytes_are_in_the_other_order():
+    frame = pd.DataFrame({"x": np.array([1, 258], dtype=">i8"), "y": [0, 1]})
+    assert scan(frame, "y").attributes["x"].domain.to_list() == [1, 258]
+
+
 def test_wide_integers_of_polars_are_named():
     frame = pl.DataFrame({"x": pl.Series([1, 2**100], dtype=pl.Int128), "y": [0, 1]})
     with pytest.raises(SourceError, match="'x' is of type Int128; cast it to Int64"):
