@@ -129,10 +129,9 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     table.flat[system.cells] = values
     totals = [margin.sums(table) for margin in problem.margins]
     slack = tolerance(problem)
-    totals = [
-        np.where(np.abs(new - margin.totals) <= slack, margin.totals, new) if problem.is_integral else new
-        for new, margin in zip(totals, problem.margins, strict=True)
-    ]
+    whole = [np.round(new) for new in totals]  # all or none: some rounded ones would contradict the others
+    if problem.is_integral and all(np.abs(a - b).max() <= slack for a, b in zip(whole, totals, strict=True)):
+        totals = whole
     changes = [
         f"{name}: {old:.10g} -> {new:.10g}"
         for margin, found in zip(problem.margins, totals, strict=True)

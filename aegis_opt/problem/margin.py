@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,16 +40,9 @@ class Margin:
 
     def sums(self, table: FloatArray) -> FloatArray:
         """Totals of `table` over this margin's groups, in the shape of `totals`."""
-        folded = table
-        if not _is_range(self.columns, self.totals.shape[1]):
-            folded = np.zeros((table.shape[0], self.totals.shape[1]))
-            np.add.at(folded.T, self.columns, table.T)
-        if _is_range(self.rows, self.totals.shape[0]):
-            return folded
-        n_groups, width = self.totals.shape
-        flat = (self.rows[:, None] * width + np.arange(width)[None, :]).ravel()
-        sums: FloatArray = np.bincount(flat, weights=folded.ravel(), minlength=self.totals.size)  # type: ignore[assignment]
-        return sums.reshape(n_groups, width)
+        weights = table.ravel()
+        sums: FloatArray = np.bincount(self.cells(), weights, self.totals.size)  # type: ignore[assignment]
+        return sums.reshape(self.totals.shape)
 
     def violation(self, table: FloatArray) -> FloatArray:
         """Difference between the totals of `table` and the known ones."""
@@ -83,18 +77,14 @@ class Margin:
         row_of[self.rows] = rows
         column_of = np.zeros(self.totals.shape[1], dtype=np.int64)
         column_of[self.columns] = columns
-        sums = np.zeros(shape)
-        np.add.at(sums, (row_of[:, None], column_of[None, :]), self.totals)
-        return sums
+        place = (row_of[:, None] * shape[1] + column_of[None, :]).ravel()
+        sums: FloatArray = np.bincount(place, self.totals.ravel(), math.prod(shape))  # type: ignore[assignment]
+        return sums.reshape(shape)
 
     def items(self) -> Iterator[tuple[int, int, float]]:
         """Iterate over (row group, column group, total)."""
         for group, column in np.ndindex(*self.totals.shape):
             yield group, column, float(self.totals[group, column])
-
-
-def _is_range(index: IntArray, size: int) -> bool:
-    return len(index) == size and bool(np.array_equal(index, np.arange(size)))
 
 
 def refines(fine: IntArray, coarse: IntArray) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
@@ -94,6 +94,8 @@ def test_constraints_that_no_table_meets_are_named() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["repair", "relax"]))
+@example(33, "relax")  # totals that were nearly whole used to be rounded alone, against the others
+@example(225, "relax")
 def test_whatever_the_totals_reconciled_ones_can_be_met(seed: int, how: str) -> None:
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(2, 6)), int(rng.integers(1, 4))
