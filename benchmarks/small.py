@@ -36,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--output", default="out/bench", metavar="DIR", help="results folder")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
-    parser.add_argument("--time-limit", type=float, default=5.0, help="seconds per run (default 5)")
+    parser.add_argument("--time-limit", type=float, default=30.0, help="seconds per run (default 30)")
     arguments = parser.parse_args()
     start = time.perf_counter()
     results = run_comparison(
