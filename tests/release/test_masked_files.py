@@ -43,16 +43,23 @@ def start(code: str, *arguments: str, temporary: Path | None = None) -> subproce
     )
 
 
+def written(process: subprocess.Popen, folder) -> int:
+    """Return the size of the largest file in a folder that the process has open, be it nameless."""
+    largest = 0
+    for handle in Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            if os.readlink(handle).startswith(f"{folder}/"):
+                largest = max(largest, handle.stat().st_size)
+        except OSError:  # closed in the meantime
+            continue
+    return largest
+
+
 def wait_until_writing(process: subprocess.Popen, folder) -> None:
     """Wait until the process has written something into its temporary file."""
     assert process.stdout.readline() == "ready\n"
-    handles = Path(f"/proc/{process.pid}/fd")
     until = time.monotonic() + 60
-    while not any(
-        handle.stat().st_size > 100_000
-        for handle in handles.iterdir()
-        if os.readlink(handle).startswith(f"{folder}/")
-    ):
+    while written(process, folder) < 100_000:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < until
         time.sleep(0.05)
