@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Any, cast, get_args
 
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import (
@@ -13,7 +14,20 @@ from aegis_opt.errors import (
     UnknownColumn,
     UnknownName,
 )
-from aegis_opt.masking import Configuration, Identity, Mask, Suppress
+from aegis_opt.masking import (
+    Blur,
+    Bucketize,
+    Configuration,
+    EraseDigits,
+    Generalize,
+    Identity,
+    Mask,
+    Prefix,
+    Suppress,
+    TopCode,
+    Truncate,
+)
+from aegis_opt.masking.mapping import Pairs
 from aegis_opt.release.column import Column
 from aegis_opt.release.engine import named, only_missing
 from aegis_opt.release.lookup import Lookup, listed_domain
@@ -50,9 +64,11 @@ def select_sql(
         What to select, in order: the masked attributes and any others, which stay as they are. By default
         the masked attributes only.
     domains : mapping of str to Domain or str, optional
-        What is known of the masked columns. The kind (``"integer"``) is enough for most masks. Ranges follow
-        from the least and the greatest value, so `Generalize` with ranges needs a domain, as do buckets of
-        dates and masks of other packages. `Suppress` and `Identity` need nothing.
+        What is known of the masked columns, as `aegis_opt.source_domains` reads it. The kind (``"integer"``)
+        is enough for most masks. Ranges follow from the least and the greatest value, so `Generalize` with
+        ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
+        named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
+        listed for a mapping, and else numbers, whole or not, up to 2^53 and without NaN.
 
     Returns
     -------
@@ -114,12 +130,11 @@ def _names(columns: Sequence[str]) -> list[str]:
 
 def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, Column]:
     """Return an expression, or what to look up."""
+    known = _assumed_kind(mask) if known is None else known
     if known is None:
-        if isinstance(mask, Suppress | Identity):
-            return rule_sql(mask, Column(quoted(name), "string")) or ""
         raise InvalidOption(
-            f"attribute {name!r}: how {mask!r} is written depends on the column: pass its kind, "
-            f"domains={{{name!r}: 'integer'}} ({', '.join(get_args(Kind))}), or its domain"
+            f"attribute {name!r}: how {mask!r} is written depends on the column: pass its domain, "
+            f"domains={{{name!r}: Domain.of(values)}}, or what source_domains(source, configuration) reads"
         )
     if isinstance(known, Domain):
         column = Column(quoted(name), known.kind, known)
@@ -139,10 +154,44 @@ def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[L
         if values is None:
             raise InvalidOption(
                 f"attribute {name!r}: {mask!r} on {column.kind} values can be written only for known ones: "
-                f"pass domains={{{name!r}: Domain.of(values)}}, or what sources.scan_domains returns"
+                f"pass domains={{{name!r}: Domain.of(values)}}, or what source_domains reads"
             )
         lookup = Lookup.of(mask, values)
     return (lookup, column) if lookup.needs_join else lookup.case(column)
+
+
+def _assumed_kind(mask: Mask) -> Kind | None:
+    """Return the kind of values that a mask speaks of; None where it leaves that open."""
+    match mask:
+        case Suppress() | Identity() | Prefix():
+            return "string"
+        case Truncate():
+            return "datetime"
+        case EraseDigits() | Blur():
+            return "real"  # of whole numbers it makes the same
+        case Bucketize(edges=None):
+            return "real" if isinstance(mask.width, int | float) else None
+        case Bucketize():
+            return _kind_of(mask.edges, whole="real")
+        case TopCode():
+            bounds = [bound for bound in (mask.bottom, mask.top) if bound is not None]
+            return (
+                "datetime" if isinstance(bounds[0], dt.date) else "integer"
+            )  # which keeps 17 from being 17.0
+        case Generalize(mapping=None, ranges=None):
+            return "string"
+        case Generalize(ranges=None):
+            listed = [value for _, values in cast("Pairs", mask.mapping) for value in values]
+            return _kind_of([value for value in listed if value is not None])
+    return None
+
+
+def _kind_of(values: Any, whole: Kind = "integer") -> Kind | None:
+    """Return the kind of values as a mask lists them, which may mix whole numbers and others."""
+    if all(isinstance(value, dt.date) for value in values):
+        return "datetime"
+    kind = Domain.of(values).kind
+    return whole if kind == "integer" else kind
 
 
 def _translated(
