@@ -27,10 +27,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{names} (default: all)")
     parser.add_argument("--data", metavar="DIR", help="a data set, or a folder of several")
     parser.add_argument(
-        "--hierarchies",
-        type=Path,
-        metavar="DIR",
-        help="one CSV per attribute, for k-anonymity (default: hierarchies below --data, if there)",
+        "--hierarchies", type=Path, metavar="DIR", help="one CSV per attribute, for k-anonymity"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("out/paper"), metavar="DIR")
     parser.add_argument("--classifier", action="append", choices=list(CLASSIFIERS))
@@ -44,16 +41,13 @@ def main() -> int:
         for name in chosen:
             if name not in (*EXPERIMENTS, RESEARCH):
                 raise UnknownName("experiment", name, [*EXPERIMENTS, RESEARCH])
-        hierarchies = arguments.hierarchies
-        if hierarchies is None and arguments.data and (Path(arguments.data) / "hierarchies").is_dir():
-            hierarchies = Path(arguments.data) / "hierarchies"
         settings = Settings(
             cases=cases_in(arguments.data) if arguments.data else (),
             seed=arguments.seed,
             classifiers=tuple(arguments.classifier) if arguments.classifier else None,
             configurations=arguments.configurations,
             n_jobs=arguments.jobs,
-            hierarchies=hierarchies,
+            hierarchies=arguments.hierarchies,
             small=arguments.small,
         )
     except AegisError as error:

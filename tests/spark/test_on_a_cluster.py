@@ -74,7 +74,9 @@ def test_the_saved_summary_is_the_same_file(spark, parquet, tmp_path):
         "b": {"price": Bucketize(width=10)},
     }
     for name, source in (("duckdb", parquet), ("spark", spark.read.parquet(parquet))):
-        summarize(source, "label", configurations, max_values=1000).save(tmp_path / f"{name}.json")
+        with pytest.warns(UserWarning, match="'price' was read as"):
+            summary = summarize(source, "label", configurations, max_values=1000)
+        summary.save(tmp_path / f"{name}.json")
     assert (tmp_path / "duckdb.json").read_bytes() == (tmp_path / "spark.json").read_bytes()
 
 

@@ -103,7 +103,7 @@ def anonymous_configurations(
     numbers = pd.DataFrame({name: frame[name].astype(str).map(texts[name]) for name in ladders})
     for name in ladders:
         if numbers[name].isna().any():
-            value = frame.loc[numbers[name].isna(), name].iloc[0]
+            value = frame.loc[numbers[name].isna(), name].tolist()[0]
             raise InvalidInput(
                 f"the hierarchy {ladders[name]!r} does not list {value!r} of {name!r}: add a row"
             )
