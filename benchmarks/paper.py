@@ -30,6 +30,7 @@ def main() -> int:
         "--hierarchies", type=Path, metavar="DIR", help="one CSV per attribute, for k-anonymity"
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("out/paper"), metavar="DIR")
+    parser.add_argument("--measure", action="append", help="of the advisor (default g3, mi, chi2)")
     parser.add_argument("--classifier", action="append", choices=list(CLASSIFIERS))
     parser.add_argument("--configurations", type=int, metavar="N", help="only the first N of each data set")
     parser.add_argument("--seed", type=int, default=0)
@@ -44,6 +45,7 @@ def main() -> int:
         settings = Settings(
             cases=cases_in(arguments.data) if arguments.data else (),
             seed=arguments.seed,
+            measures=tuple(arguments.measure) if arguments.measure else Settings.measures,
             classifiers=tuple(arguments.classifier) if arguments.classifier else None,
             configurations=arguments.configurations,
             n_jobs=arguments.jobs,
