@@ -168,17 +168,21 @@ def hierarchy_of(column: pd.Series, folder: Path | None) -> Hierarchy:
 def draw(tables: Tables) -> Figure:
     """Draw the accuracy per classifier: unmasked, the best configuration, the advisor's, the mean."""
     accuracy = tables["accuracy"]
-    pairs = accuracy[["dataset", "classifier"]].drop_duplicates().to_numpy().tolist()
-    figure, axes = new_figure(4.5 * len(pairs), 3.5, columns=len(pairs))
-    for ax, (dataset, classifier) in zip(axes[0], pairs, strict=True):
-        part = accuracy[(accuracy["dataset"] == dataset) & (accuracy["classifier"] == classifier)]
-        names = [
-            f"{m} {r}".removesuffix(" none") for m, r in zip(part["method"], part["measure"], strict=True)
-        ]
-        ax.bar(names, part["accuracy"].to_numpy())
-        ax.axhline(part["mean"].mean(), color="tab:gray", ls=":")
-        ax.set_title(f"{dataset}, {classifier} (dotted: mean of all)", fontsize=9)
-        ax.tick_params(axis="x", labelsize=7, rotation=30)
+    datasets, classifiers = (list(accuracy[key].unique()) for key in ("dataset", "classifier"))
+    figure, axes = new_figure(4.5 * len(classifiers), 2.8 * len(datasets), len(classifiers), len(datasets))
+    for row, dataset in enumerate(datasets):
+        for column, classifier in enumerate(classifiers):
+            part = accuracy[(accuracy["dataset"] == dataset) & (accuracy["classifier"] == classifier)]
+            names = [
+                f"{m} {r}".removesuffix(" none") for m, r in zip(part["method"], part["measure"], strict=True)
+            ]
+            ax = axes[row, column]
+            ax.bar_label(ax.bar(names, part["accuracy"].to_numpy()), fmt="%.3f", fontsize=7)
+            ax.axhline(part["mean"].mean(), color="tab:gray", ls=":")
+            ax.margins(y=0.12)
+            ax.set_title(f"{dataset}, {classifier} (dotted: mean of all)", fontsize=9)
+            ax.tick_params(axis="x", labelsize=7)
+        axes[row, 0].set_ylabel("accuracy")
     return figure
 
 

@@ -96,12 +96,17 @@ def draw(tables: Tables) -> Figure:
             part = changes[(changes["parameter"] == parameter) & (changes["measure"] == measure)]
             ax = axes[i, j]
             for dataset, lines in part.groupby("dataset", sort=False):
+                colour = f"C{list(part['dataset'].unique()).index(dataset)}"
                 for kind, style in (("single view", ":"), ("pooled", "-"), ("true", "--")):
                     y = lines[f"delta {kind}"].clip(lower=1e-18)
-                    ax.plot(lines["share"], y, style, marker=".", label=f"{dataset}, {kind}")
+                    ax.plot(lines["share"], y, style, color=colour, marker=".", label=f"{dataset}, {kind}")
             ax.set_yscale("log")
-            ax.set_title(f"{measure}, share of {parameter}", fontsize=9)
-    axes[0, 0].legend(fontsize=6)
+            ax.set_xticks(sorted(set(part["share"])))
+            ax.set_xlabel(f"share of {parameter} kept")
+        axes[i, 0].set_ylabel("change of the mean PUD")
+    for ax, measure in zip(axes[0], measures, strict=True):
+        ax.set_title(measure)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
