@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from aegis_opt.advisor.advice import Advice
-from aegis_opt.advisor.bounds import Interval, utility_interval
+from aegis_opt.advisor.bounds import Interval, evaluate, utility_intervals
 from aegis_opt.advisor.estimate import Estimate, Progress, Scope, estimate
 from aegis_opt.advisor.verdict import Verdict
 from aegis_opt.errors import InvalidOption
@@ -101,10 +101,8 @@ def advise(
     use_histograms = _use_histograms(summary, histograms)
 
     start = time.perf_counter()
-    masked = {
-        name: chosen.many([table.joint for table in attribute.tables])
-        for name, attribute in summary.attributes.items()
-    }
+    tables = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
+    masked = evaluate(chosen, tables)
     measured = time.perf_counter()
     estimates = estimate(summary, chosen, backend, scope, repeats, use_histograms, progress)
     solved = time.perf_counter()
@@ -147,15 +145,11 @@ def _intervals(
     """Proved bounds of the unmasked measure of each attribute; infinite where nothing is proved."""
     if not measure.monotone:
         return {name: Interval(-np.inf, np.inf) for name in summary.attributes}
-    intervals = {}
-    for name, attribute in summary.attributes.items():
-        groups = [table.groups for table in attribute.tables]
-        joints = [table.joint.astype(np.float64) for table in attribute.tables]
-        interval = utility_interval(measure, groups, joints, masked[name])
+    intervals = utility_intervals(measure, summary.attributes, masked)
+    for name, interval in intervals.items():
         least = _least_information(measure, estimates[name])
         if interval.low < least <= interval.high:
-            interval = Interval(least, interval.high)
-        intervals[name] = interval
+            intervals[name] = Interval(least, interval.high)
     return intervals
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aegis_opt.measures import Measure
 from aegis_opt.problem.margin import FloatArray, IntArray
+from aegis_opt.summary import AttributeSummary
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,9 @@ class Interval:
         return float(np.clip(value, self.low, self.high))
 
 
-def utility_interval(
-    measure: Measure, groups: Sequence[IntArray], joints: Sequence[FloatArray], masked: FloatArray
-) -> Interval:
+def utility_intervals(
+    measure: Measure, attributes: Mapping[str, AttributeSummary], masked: Mapping[str, FloatArray]
+) -> dict[str, Interval]:
     """Bound rho(A; Y) by masked tables of A alone; needs a measure that is monotone.
 
     *From the masked side*: every masked table is a merge of F(A, Y), so A is at least as informative as the
@@ -40,19 +43,33 @@ def utility_interval(
     ----------
     measure : Measure
         A monotone one.
-    groups, joints : sequences of arrays
-        The views: group of each value, and the joint table of group and label.
-    masked : ndarray
-        The measure of each joint table.
+    attributes : mapping of str to AttributeSummary
+        With the masked tables.
+    masked : mapping of str to ndarray
+        The measure of each masked table, by attribute.
 
     Returns
     -------
-    Interval
+    dict of str to Interval
         Low and high ends; of the two, the masked side is the low one when higher is better.
     """
-    finest = np.full(1, np.inf if measure.higher_is_better else -np.inf)
+    finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     if measure.channel_monotone:
-        finest = measure.many([_purest(g, joint) for g, joint in zip(groups, joints, strict=True)])
+        finest = evaluate(
+            measure,
+            {name: [_purest(t.groups, t.joint) for t in a.tables] for name, a in attributes.items()},
+        )
+    return {name: _interval(measure, masked[name], finest[name]) for name in attributes}
+
+
+def evaluate(measure: Measure, tables: Mapping[str, Sequence[npt.NDArray[Any]]]) -> dict[str, FloatArray]:
+    """Evaluate the tables of every attribute, all attributes at a time: calls cost more than tables."""
+    values = measure.many([table for found in tables.values() for table in found])
+    ends = np.cumsum([len(found) for found in tables.values()])[:-1]
+    return dict(zip(tables, np.split(values, ends), strict=True))
+
+
+def _interval(measure: Measure, masked: FloatArray, finest: FloatArray) -> Interval:
     if measure.higher_is_better:
         low, high = float(np.max(masked)), float(np.min(finest))
     else:
@@ -62,7 +79,7 @@ def utility_interval(
     return Interval(low, high)
 
 
-def _purest(groups: IntArray, joint: FloatArray) -> FloatArray:
+def _purest(groups: IntArray, joint: IntArray) -> FloatArray:
     """Table of a view in which every group of several values is split into one row per label."""
     single = np.bincount(groups, minlength=len(joint)) <= 1
     k = joint.shape[1]

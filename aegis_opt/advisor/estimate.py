@@ -36,7 +36,10 @@ class Estimate:
 def problems_of(summary: Summary, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
     """Return the problems of one attribute: one from all views together, or one per masked table."""
     if scope == "pooled":
-        return (summary.problem(attribute, histograms=histograms),)
+        key = ("problem", attribute, histograms)
+        if key not in summary.solved:  # what it has worked out about its totals serves every measure
+            summary.solved[key] = summary.problem(attribute, histograms=histograms)
+        return (summary.solved[key],)
     tables = range(len(summary.attributes[attribute].tables))
     return tuple(summary.problem(attribute, table=t, histograms=histograms) for t in tables)
 

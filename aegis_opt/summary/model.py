@@ -206,7 +206,7 @@ class Summary:
 
     @cached_property
     def solved(self) -> dict[Hashable, Any]:
-        """Reconstructions found so far, kept because the same tables serve every measure."""
+        """Problems posed and reconstructions found so far: the same ones serve every measure."""
         return {}
 
     def problem(
