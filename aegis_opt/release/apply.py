@@ -129,7 +129,7 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
     import duckdb
 
     if is_spark(source):
-        return _on_spark(source, configuration).domains()
+        return needed_domains(_on_spark(source, configuration))
     table, names, masks = _opened(source, configuration)
     chosen = tuple(name for name in names if name in masks)
     with duckdb.connect() as connection, readable(table.description):

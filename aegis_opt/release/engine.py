@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +147,24 @@ def _masked_column(mask: Mask, name: str, rows: Rows, extent: Domain) -> str | L
     return Lookup.of(mask, rows.values(name)) if rule is None else rule
 
 
-def needed_domains(rows: Rows) -> dict[str, Domain]:
+class Known(Protocol):
+    """Rows in some engine, as far as masks have to know them."""
+
+    @property
+    def masks(self) -> dict[str, Mask]:
+        """The masks that depend on values, by column."""
+        ...
+
+    def extents(self) -> dict[str, Domain]:
+        """Return the ends of each column to mask by its values; see `Rows.extents`."""
+        ...
+
+    def values(self, name: str) -> Domain:
+        """Return the distinct values of a column to mask."""
+        ...
+
+
+def needed_domains(rows: Known) -> dict[str, Domain]:
     """Return what must be known of each column to mask it: its extent if there is a rule, else its values."""
     found = rows.extents()
     for name, extent in found.items():

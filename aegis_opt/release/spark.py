@@ -10,12 +10,10 @@ import numpy as np
 from aegis_opt.domain import Domain
 from aegis_opt.errors import SourceError
 from aegis_opt.masking import Configuration, Identity, Suppress
-from aegis_opt.release.column import Column
-from aegis_opt.release.engine import named
-from aegis_opt.release.rules import rule_sql
+from aegis_opt.release.engine import needed_domains
 from aegis_opt.release.select import select_sql
 from aegis_opt.sources.column import Column as SourceColumn
-from aegis_opt.sources.engine import Records
+from aegis_opt.sources.engine import Fetched
 from aegis_opt.sources.spark_engine import SparkEngine
 
 _TYPES = {"integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "string": "STRING"}
@@ -57,32 +55,17 @@ class SparkRows:
             )
         )
 
-    def domains(self) -> dict[str, Domain]:
-        """Return what must be known of each column: its extent if a rule masks it, else its values."""
-        if not self.columns:
-            return {}
-        engine = SparkEngine(self.frame)
-        names = engine.names()
-        with engine.open([names.index(name) for name in self.columns]) as records:
-            found = self._extents(records)
-            for name, extent in found.items():
-                with named(name):
-                    known = Column("x", extent.kind, extent)
-                    if len(extent.values) and rule_sql(self.masks[name], known) is None:
-                        column = self.columns[name]
-                        fetched = records.query(f"SELECT DISTINCT {column.sql} FROM {{records}}")
-                        found[name] = column.encode(fetched[column.sql])[1]
-        return found
-
     def masked(self) -> Any:
         """Return the masked DataFrame, computed when it is used."""
         name = f"source_{uuid.uuid4().hex}"
-        sql = select_sql(self.configuration, "spark", name, self.frame.columns, self.domains())
+        sql = select_sql(self.configuration, "spark", name, self.frame.columns, needed_domains(self))
         escaped = sql.replace("{", "{{").replace("}", "}}")  # Spark formats the text of a query
         return self.frame.sparkSession.sql(escaped.replace(name, "{source}"), source=self.frame)
 
-    def _extents(self, records: Records) -> dict[str, Domain]:
+    def extents(self) -> dict[str, Domain]:
         """Return the least and the greatest value and, of reals, one that is not whole if there is any."""
+        if not self.columns:
+            return {}
         parts = []
         for column in self.columns.values():
             x = column.sql
@@ -94,12 +77,23 @@ class SparkRows:
                 f"{'max' if end == 'high' else 'min'}({x}) {which} AS {end}_{x}"
                 for end, which in filters.items()
             ]
-        fetched = records.query(f"SELECT {', '.join(parts)} FROM {{records}}")
+        fetched = self._query(f"SELECT {', '.join(parts)} FROM {{records}}")
         found = {}
         for name, column in self.columns.items():
             ends = [values for key, values in fetched.items() if key.partition("_")[2] == column.sql]
             found[name] = column.encode(np.ma.concatenate(ends).compressed())[1]  # type: ignore[no-untyped-call]
         return found
+
+    def values(self, name: str) -> Domain:
+        """Return the distinct values of a column to mask."""
+        column = self.columns[name]
+        return column.encode(self._query(f"SELECT DISTINCT {column.sql} FROM {{records}}")[column.sql])[1]
+
+    def _query(self, sql: str) -> Fetched:
+        engine = SparkEngine(self.frame)
+        names = engine.names()
+        with engine.open([names.index(name) for name in self.columns]) as records:
+            return records.query(sql)
 
 
 def _typed(column: SourceColumn, spark_type: str) -> str:

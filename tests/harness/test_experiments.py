@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -177,8 +176,8 @@ def test_a_data_set_too_small_to_train_on_says_so() -> None:
         run_experiment("mlp", Settings(cases=(case,)))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("anjana") is not None, reason="anjana is installed")
-def test_without_anjana_the_way_to_install_it_is_told() -> None:
+def test_without_anjana_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anjana", None)  # as if it were not installed
     with pytest.raises(MissingDependency, match="pip install --no-deps anjana"):
         run_experiment("k-anonymity", SMALL)
 
