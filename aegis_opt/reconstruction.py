@@ -43,7 +43,7 @@ class Reconstruction:
     norm : str
         "kl", "l1", "l2" or "linf".
     method : str
-        Which path ran: "closed-form", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
+        Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
     iterations : int
         Passes, steps or solver iterations, as the method counts them.
     seconds : mapping of str to float

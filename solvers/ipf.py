@@ -2,9 +2,10 @@
 
 Algorithm: cyclic scaling of the prior to each margin in turn (Deming and Stephan 1940; Csiszar 1975 shows
 the limit minimises the divergence). From a prior that factors within each group, one pass is already exact,
-and the result says "closed-form". Overlapping views make it iterate; after a number of passes Newton's method
-on the dual finishes (`solvers/newton.py`). Where solutions lie on the boundary (cells that tend to 0) both
-only creep there: a linear program then removes the cells that must be 0, and Newton's method goes on.
+and the result says "closed-form". Overlapping views make it iterate, unless subtraction determines every
+cell ("elimination"); on the cells that it leaves open, Newton's method on the dual finishes what a number of
+passes do not (`solvers/newton.py`). Where solutions lie on the boundary (cells that tend to 0) both only
+creep there: a linear program then removes the cells that must be 0, and Newton's method goes on.
 
 Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
 """
@@ -20,7 +21,8 @@ import numpy.typing as npt
 
 from aegis_opt.errors import InfeasibleProblem, InvalidOption
 from aegis_opt.problem.conflict import explain
-from aegis_opt.problem.feasibility import incidence, support
+from aegis_opt.problem.elimination import eliminate
+from aegis_opt.problem.feasibility import incidence, numbered, support
 from aegis_opt.problem.margin import FloatArray, IntArray, Margin
 from aegis_opt.problem.presolve import independent
 from aegis_opt.problem.problem import Problem
@@ -45,7 +47,8 @@ class IPF(Reconstructor):
     max_iterations : int
         Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
     accelerate : bool
-        Whether Newton's method may finish what plain scaling has not after 20 passes.
+        Whether elimination may come before plain scaling, and Newton's method finish what that has not after
+        20 passes.
 
     References
     ----------
@@ -82,9 +85,16 @@ class IPF(Reconstructor):
         start = time.perf_counter()
         state = _State.of(problem)
         built = time.perf_counter()
-        tolerance = max(self.tolerance, 1e-14 * problem.total)
-        passes, violation = state.scale(min(PATIENCE, self.max_iterations), tolerance)
-        method = "closed-form" if passes == 1 else "ipf"
+        noise = 1e-14 * problem.total
+        tolerance = max(self.tolerance, noise)
+        passes, violation = state.scale(1, tolerance)
+        method = "closed-form"
+        if violation > tolerance and self.accelerate and state.eliminate(tolerance, noise):
+            method, violation = "elimination", state.violation()
+        if violation > tolerance and passes < self.max_iterations:
+            more, violation = state.scale(min(PATIENCE, self.max_iterations) - passes, tolerance)
+            passes += more
+            method = "ipf"
         steps = 0
         if violation > tolerance and self.accelerate and passes < self.max_iterations:
             steps = state.newton(min(HOPEFUL, self.max_iterations - passes), tolerance)
@@ -122,7 +132,8 @@ class _State:
     shape: tuple[int, int]
     class_of: IntArray
     share: FloatArray  # of each row in its class
-    cells: IntArray  # row-major positions of the cells that may be positive
+    known: FloatArray  # values of the cells that are settled, 0 elsewhere
+    cells: IntArray  # row-major positions of the cells that may be positive and are not settled
     start: FloatArray  # prior of those cells
     x: FloatArray  # current values of those cells
     members: list[IntArray]  # per margin: the total each cell belongs to
@@ -161,6 +172,7 @@ class _State:
             shape=(n_classes, k),
             class_of=class_of,
             share=share,
+            known=np.zeros((n_classes, k)),
             cells=cells,
             start=start,
             x=start.copy(),
@@ -189,14 +201,29 @@ class _State:
             for member, total in zip(self.members, self.totals, strict=True)
         )
 
+    def eliminate(self, tolerance: float, noise: float) -> bool:
+        """Settle the cells that follow from the totals by subtraction; return whether there were any.
+
+        Where subtraction finds totals that contradict each other, all is left as it was: whether that is more
+        than noise is for others to say.
+        """
+        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals), noise)
+        if found.open_cells.all() or not found.agrees(tolerance):
+            return False
+        self.known.flat[self.cells] = found.values
+        self._keep(found.open_cells)
+        self.totals = self._per_margin(found.left)
+        self.multipliers = [np.zeros(size) for size in self._sizes]
+        self.x = self.start.copy()
+        return True
+
     def drop_empty(self, problem: Problem) -> None:
         """Remove the cells that are 0 in every feasible table; there scaling would only creep to 0."""
         positive = support(*self._system())
         if positive is None:
             raise InfeasibleProblem(explain(problem))
         if not positive.all():
-            self.cells, self.start = self.cells[positive], self.start[positive]
-            self.members = [member[positive] for member in self.members]
+            self._keep(positive)
             self.x = self._from_multipliers()
 
     def newton(self, steps: int, tolerance: float) -> int:
@@ -205,8 +232,7 @@ class _State:
         multipliers, self.x, done = maximise_dual(
             A, b, self.start, np.concatenate(self.multipliers), tolerance=tolerance, max_steps=min(steps, 200)
         )
-        ends = np.cumsum([len(total) for total in self.totals])[:-1]
-        self.multipliers = np.split(multipliers, ends)
+        self.multipliers = self._per_margin(multipliers)
         return done
 
     def refuse_infeasible(self, problem: Problem) -> None:
@@ -228,14 +254,25 @@ class _State:
 
     def expand(self) -> FloatArray:
         """Table of all rows: each class spread over its rows by their shares."""
-        table = np.zeros(self.shape)
+        table = self.known.copy()
         table.flat[self.cells] = self.x
         expanded: FloatArray = table[self.class_of] * self.share[:, None]
         return expanded
 
+    def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Go on with these cells only."""
+        self.cells, self.start = self.cells[chosen], self.start[chosen]
+        self.members = [member[chosen] for member in self.members]
+
     def _system(self) -> tuple[npt.NDArray[np.float64], FloatArray]:
-        A = incidence(self.members, [len(total) for total in self.totals])
-        return A, np.concatenate(self.totals)
+        return incidence(self.members, self._sizes), np.concatenate(self.totals)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(total) for total in self.totals]
+
+    def _per_margin(self, values: FloatArray) -> list[FloatArray]:
+        return np.split(values, np.cumsum(self._sizes)[:-1])
 
     def _from_multipliers(self) -> FloatArray:
         exponent = np.zeros(len(self.cells))

@@ -6,20 +6,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from aegis_opt.problem.elimination import eliminate
 from aegis_opt.problem.margin import FloatArray
 from aegis_opt.problem.presolve import Reduction, reduce
 from aegis_opt.problem.problem import Problem
 
-LARGEST_CORE = 64  # cells up to which the null space of what peeling leaves open is computed
+LEAST = 1e-7  # records of a cell that some feasible table has records in
+LARGEST_CORE = 64  # cells up to which the null space of what elimination leaves open is computed
 
 
 def disclosed_share(problem: Problem, table: FloatArray) -> float:
     """Share of the records that lie in cells of F(A, Y) which the known totals determine.
 
     A cell is determined when every feasible table has the same count there. The maximum-entropy table is
-    positive wherever any feasible table is, so only its positive cells can vary. Cells are found by peeling
-    (a total with one open cell determines it) and, where at most 64 cells stay open, by the null space of
-    the totals; beyond that the share is a lower bound.
+    positive wherever any feasible table is, so only its positive cells can vary. Cells are found by
+    elimination (a total with one open cell determines it) and, where at most 64 cells stay open, by the null
+    space of the totals; beyond that the share is a lower bound.
 
     Parameters
     ----------
@@ -39,24 +41,22 @@ def disclosed_share(problem: Problem, table: FloatArray) -> float:
     totals = np.zeros(reduction.shape)
     np.add.at(totals, reduction.class_of, table)
     values = totals.ravel()[reduction.cells]
-    fixed = _determined(reduction, values > 1e-7)
+    fixed = _determined(reduction, values)
     # the total of a class of several rows says nothing about one of them, unless the class is empty
     alone = np.repeat(reduction.multiplicity == 1, reduction.shape[1])[reduction.cells]
     return float(values[fixed & alone].sum() / max(problem.total, 1e-300))
 
 
-def _determined(reduction: Reduction, open_cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Cells whose value follows from the totals, given which cells can be positive at all."""
-    A = reduction.matrix
-    open_cells = open_cells.copy()
-    columns = A.tocsc()
-    while open_cells.any():
-        lonely = (A @ open_cells.astype(np.float64)) == 1
-        freed = open_cells & (columns.T @ lonely.astype(np.float64) > 0)
-        if not freed.any():
-            break
-        open_cells &= ~freed
+def _determined(reduction: Reduction, values: FloatArray) -> npt.NDArray[np.bool_]:
+    """Cells whose value follows from the totals, given which cells are positive in some feasible table."""
+    open_cells = values > LEAST
+    members = reduction.members[:, open_cells]
+    # the totals of the values themselves, which agree whatever has been repaired
+    weights = np.tile(values[open_cells], len(members))
+    totals: FloatArray = np.bincount(members.ravel(), weights, len(reduction.totals))  # type: ignore[assignment]
+    open_cells[open_cells] = eliminate(members, totals, noise=LEAST / 2).open_cells
     if 0 < open_cells.sum() <= LARGEST_CORE:
+        columns = reduction.matrix.tocsc()
         for block in np.unique(reduction.blocks[open_cells]):
             core = np.flatnonzero(open_cells & (reduction.blocks == block))
             open_cells[core[_fixed_by_rank(columns[:, core])]] = False

@@ -15,8 +15,8 @@ from aegis_opt.problem.margin import FloatArray, IntArray
 BoolArray = npt.NDArray[np.bool_]
 
 
-def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_array:
-    """Stack margins into one 0/1 matrix: row = known total, column = cell.
+def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
+    """Number the totals of all margins together: shape (margins, cells).
 
     Parameters
     ----------
@@ -25,12 +25,17 @@ def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_a
     sizes : sequence of int
         Number of totals of each margin.
     """
+    offsets = np.cumsum([0, *sizes[:-1]])
+    together: IntArray = np.stack(members) + offsets[:, None]
+    return together
+
+
+def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_array:
+    """Stack margins into one 0/1 matrix: row = known total, column = cell; arguments as in `numbered`."""
     n_cells = len(members[0])
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.concatenate([index + offset for index, offset in zip(members, offsets, strict=False)])
+    rows = numbered(members, sizes).ravel()
     columns = np.tile(np.arange(n_cells), len(members))
-    shape = (int(offsets[-1]), n_cells)
-    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(sum(sizes), n_cells))
 
 
 def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from aegis_opt.problem.feasibility import incidence
+from aegis_opt.problem.feasibility import incidence, numbered
 from aegis_opt.problem.margin import FloatArray, IntArray, Margin
 from aegis_opt.problem.problem import Problem
 
@@ -67,7 +67,12 @@ class Reduction:
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """0/1 matrix of known totals (rows) by allowed cells (columns), in the order of `margins`."""
-        return incidence([m.cells()[self.cells] for m in self.margins], [m.n_groups for m in self.margins])
+        return incidence(self._members, self._sizes)
+
+    @property
+    def members(self) -> IntArray:
+        """Known total, counted through all margins, that each allowed cell belongs to: (margins, cells)."""
+        return numbered(self._members, self._sizes)
 
     @cached_property
     def totals(self) -> FloatArray:
@@ -81,6 +86,14 @@ class Reduction:
         links = sparse.block_array([[None, A], [A.T, None]], format="csr")
         component = connected_components(links, directed=False)[1][A.shape[0] :]
         return np.unique(component, return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def _members(self) -> list[IntArray]:
+        return [margin.cells()[self.cells] for margin in self.margins]
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [margin.n_groups for margin in self.margins]
 
     def table(self, values: FloatArray) -> FloatArray:
         """Put one value per allowed cell into a C x k table."""

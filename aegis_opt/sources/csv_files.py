@@ -85,25 +85,14 @@ class CsvTable(Table):
         """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
         names, separator = self._header(self.paths[0])
         fields = [f"field {i}" for i in range(len(names))]
-        relation = connection.read_csv(
-            [glob.escape(path) for path in self.paths],  # type: ignore[arg-type]
-            header=True,
-            auto_detect=False,
-            columns=dict.fromkeys(fields, "VARCHAR"),
-            delimiter=separator,
-            quotechar='"',
-            escapechar='"',
-            comment="",
-            filename="file name",
-            hive_partitioning=bool(self.partitions),
-            hive_types_autocast=False,
-        )
         columns = [*fields, *self.partitions]
         chosen = [f"{quoted(columns[p])} AS c{i}" for i, p in enumerate(positions)]
         if len(self.paths) > 1:
             paths = ", ".join(map(quoted_text, self.paths))
             chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
-        relation.project(", ".join(chosen)).create("texts")
+        connection.execute(
+            f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM {self._files(fields, separator)}"
+        )
         every_name = [*names, *self.partitions]
         untyped = {i: str(every_name[p]) for i, p in enumerate(positions) if p not in as_text}
         types = self._types(connection, untyped)
@@ -111,9 +100,26 @@ class CsvTable(Table):
             f"CAST(trim(c{i}) AS {types[i]}) AS c{i}" if types.get(i, "VARCHAR") != "VARCHAR" else f"c{i}"
             for i in range(len(positions))
         ]
-        connection.table("texts").project(", ".join(typed)).create("source")
-        connection.execute("DROP TABLE texts")
+        connection.execute(f"CREATE TABLE source AS SELECT {', '.join(typed)} FROM texts; DROP TABLE texts")
         return connection.table("source")
+
+    def _files(self, fields: Sequence[str], separator: str) -> str:
+        """Return the SQL that reads the files, every field as text."""
+        texts = ", ".join(f"{quoted_text(field)}: 'VARCHAR'" for field in fields)
+        options = {
+            "header": "true",
+            "auto_detect": "false",
+            "columns": f"{{{texts}}}",
+            "delim": quoted_text(separator),
+            "quote": "'\"'",
+            "escape": "'\"'",
+            "comment": "''",
+            "filename": "'file name'",
+            "hive_partitioning": "true" if self.partitions else "false",
+            "hive_types_autocast": "false",
+        }
+        paths = ", ".join(quoted_text(glob.escape(path)) for path in self.paths)
+        return f"read_csv([{paths}], {', '.join(f'{key} = {value}' for key, value in options.items())})"
 
     def _header(self, path: str) -> tuple[list[str], str]:
         """Return the names in the header line and the separator: the candidate that splits it most."""
@@ -140,12 +146,18 @@ class CsvTable(Table):
     def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
-        A few columns per query: each query has a cost of its own, and the distinct texts of all columns
-        might not fit into memory.
+        Whole numbers, the commonest, are told in one pass. Of the others a few columns per query: each query
+        has a cost of its own, and the distinct texts of all columns might not fit into memory.
         """
+        if not names:
+            return {}
+        same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
+        whole = ", ".join(f"count(c{i}) > 0 AND bool_and({same.format(i)})" for i in names)
+        answers = connection.execute(f"SELECT [{whole}] FROM texts").fetchall()[0][0]
+        found = {i: "BIGINT" for i, is_whole in zip(names, answers, strict=True) if is_whole}
+        places = [i for i in names if i not in found]
         file = "file" if len(self.paths) > 1 else "0"
-        shapes: dict[int, dict[int, set[str]]] = {i: {} for i in names}
-        places = list(names)
+        shapes: dict[int, dict[int, set[str]]] = {i: {} for i in places}
         for first in range(0, len(places), _TOGETHER):
             distinct = " UNION ALL ".join(
                 f"SELECT DISTINCT {i} AS place, c{i} AS t, {file} AS file FROM texts WHERE c{i} IS NOT NULL"
@@ -155,10 +167,10 @@ class CsvTable(Table):
             query = f"SELECT DISTINCT place, file, {SHAPE} FROM ({trimmed}) ORDER BY place, file"
             for i, number, shape in connection.execute(query).fetchall():
                 shapes[i].setdefault(number, set()).add(shape)
-        found = {i: common_type(set().union(*seen.values())) for i, seen in shapes.items()}
-        for i, sql_type in found.items():
-            if sql_type == "VARCHAR":
-                self._check_same_type(names[i], shapes[i])
+        for i, seen in shapes.items():
+            found[i] = common_type(set().union(*seen.values()))
+            if found[i] == "VARCHAR":
+                self._check_same_type(names[i], seen)
         return found
 
     def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
