@@ -17,9 +17,11 @@ $(VENV)/.demo: $(VENV)/.base pyproject.toml
 	$(INSTALL) ".[plot]"
 	@touch $@
 
+# anjana pins numpy and pandas of long ago, and works with those of today
 READY := $(VENV)/.ready
 $(READY): $(VENV)/.base pyproject.toml
 	$(INSTALL) ".[dev,bench,plot,spark,sql]"
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps anjana==1.2.3 pycanon==1.3.5 beartype==0.22.2
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -42,12 +44,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.small --output out/bench
 	$(BIN)/aegis-opt report out/bench -o out/bench.html
 
-# It pins numpy and pandas of long ago, and works with those of today
-$(VENV)/.anjana: $(READY)
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps anjana==1.2.3 pycanon==1.3.5 beartype==0.22.2
-	@touch $@
-
-bench-paper: $(VENV)/.anjana
+bench-paper: $(READY)
 	$(BIN)/python -m benchmarks.paper --data $(DATA) -o out/paper
 
 docs: $(READY)

@@ -69,7 +69,7 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0) -> Elim
     cells = np.arange(members.shape[1])  # those still open, with `members` theirs
     for _ in range(ROUNDS):
         remaining = np.bincount(members.ravel(), minlength=len(left))
-        empty = (left <= noise)[members].any(axis=0)
+        empty = np.asarray((left <= noise)[members].any(axis=0))
         alone = (remaining == 1)[members]
         found = np.flatnonzero(alone.any(axis=0) & ~empty)
         if not len(found) and not empty.any():
@@ -78,9 +78,9 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0) -> Elim
         values[cells[found]] = known
         for margin in members:
             left -= np.bincount(margin[found], known, len(left))
-        still: npt.NDArray[np.bool_] = ~empty
-        still[found] = False
-        cells, members = cells[still], members[:, still]
+        settled = empty.copy()
+        settled[found] = True
+        cells, members = cells[~settled], members[:, ~settled]
     open_cells = np.zeros(len(values), dtype=bool)
     open_cells[cells] = True
     return Elimination(values, open_cells, left, np.bincount(members.ravel(), minlength=len(left)) == 0)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -182,37 +181,6 @@ def test_without_anjana_the_way_to_install_it_is_told(monkeypatch: pytest.Monkey
         run_experiment("k-anonymity", SMALL)
 
 
-def _raise_until_anonymous(
-    data: pd.DataFrame,
-    _: list[str],
-    kept: list[str],
-    k: int,
-    __: float,
-    levels: dict[str, dict[int, list[str]]],
-) -> tuple[pd.DataFrame, int, dict[str, int]]:
-    """What anjana does, in little: raise the attribute with most values until every group has k rows."""
-    reached = dict.fromkeys(kept, 0)
-    raw = data.copy()
-    while data.groupby(kept).size().min() < k:
-        able = [name for name in kept if reached[name] + 1 < len(levels[name])]
-        if not able:
-            return pd.DataFrame(), 0, reached
-        name = max(able, key=lambda one: data[one].nunique())
-        reached[name] += 1
-        ladder = dict(zip(levels[name][0], levels[name][reached[name]], strict=True))
-        data[name] = raw[name].map(ladder)
-    return data, 0, reached
-
-
-@pytest.fixture
-def anjana(monkeypatch: pytest.MonkeyPatch) -> None:
-    package, anonymity = ModuleType("anjana"), ModuleType("anjana.anonymity")
-    vars(anonymity)["k_anonymity_inner"] = _raise_until_anonymous
-    monkeypatch.setitem(sys.modules, "anjana", package)
-    monkeypatch.setitem(sys.modules, "anjana.anonymity", anonymity)
-
-
-@pytest.mark.usefixtures("anjana")
 def test_configurations_by_anonymity_release_no_combination_fewer_than_k_times() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.integers(0, 40, 600) for name in "abcde"})
@@ -226,7 +194,6 @@ def test_configurations_by_anonymity_release_no_combination_fewer_than_k_times()
         assert sum(isinstance(mask, Suppress) for mask in chosen.values()) == 2
 
 
-@pytest.mark.usefixtures("anjana")
 def test_a_value_that_its_hierarchy_does_not_list_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,*\n2,*\n")
     frame = pd.DataFrame({"a": [1, 2, 7], "y": [0, 1, 0]})
@@ -234,7 +201,6 @@ def test_a_value_that_its_hierarchy_does_not_list_is_named(tmp_path: Path) -> No
         anonymous_configurations(frame, "y", 5, 0, tmp_path)
 
 
-@pytest.mark.usefixtures("anjana")
 def test_the_anonymity_experiment_compares_with_the_unmasked_table(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(0, 40, 400)
@@ -246,7 +212,6 @@ def test_the_anonymity_experiment_compares_with_the_unmasked_table(tmp_path: Pat
     assert accuracy.loc["advisor", "accuracy"] <= accuracy.loc["exhaustive", "accuracy"]
 
 
-@pytest.mark.usefixtures("anjana")
 def test_the_anonymity_experiment_names_what_it_cannot_use(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [0, 1] * 20, "z": 0, "w": 0, "v": 0, "y": ["a"] * 39 + ["rare"]})
     case = Case("lonely", frame, "y", None)

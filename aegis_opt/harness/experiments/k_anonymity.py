@@ -36,7 +36,7 @@ _UNMASKED = "unmasked"
 def run(settings: Settings) -> dict[str, pd.DataFrame]:
     """Build k-anonymous configurations of every data set, advise, and train."""
     try:
-        from anjana.anonymity import k_anonymity_inner  # type: ignore[import-not-found,unused-ignore] # noqa: F401
+        from anjana.anonymity import k_anonymity_inner  # noqa: F401
     except ImportError as error:
         raise MissingDependency(
             "k-anonymous configurations need anjana, which pins its dependencies: "
