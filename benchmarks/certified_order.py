@@ -17,8 +17,9 @@ def main() -> None:
     parser.add_argument("--data", help="a data set's folder, or a folder of such; default: synthetic")
     arguments = parser.parse_args()
     print(machine())
-    header = ("data", "measure", "1-D", "best", "certified", "regret", "tau", "estimate/true", "single view")
-    print(("{:<12} {:<7} {:<4} {:<9} {:<9} {:>8} {:>7} {:>13}  {}").format(*header))
+    columns = ("data", "measure", "1-D", "best", "certified", "regret", "tau", "estimate/true")
+    header = (*columns, "single view", "fits")
+    print(("{:<12} {:<7} {:<4} {:<9} {:<9} {:>8} {:>7} {:>13}  {:<21}  {}").format(*header))
     for folder in folders(arguments.data):
         data = load(folder)
         truth = {measure: true_deviation(data, measure) for measure in ("mi", "chi2", "g3")}
@@ -31,11 +32,13 @@ def main() -> None:
                 tau = kendalltau((true / scale).round(9), (estimated / scale).round(9)).statistic
                 single = ao.advise(summary, measure=measure, scope="single")
                 refused = single.best is None and any("degenerate" in w for w in single.warnings)
+                fits = advice.attributes["method"].value_counts()
                 print(
                     f"{data.name:<12} {measure:<7} {'yes' if histograms else 'no':<4} {advice.best!s:<9} "
                     f"{advice.certified!s:<9} {true[str(advice.best)] - true.min():8.1e} {tau:7.4f} "
                     f"{float(np.mean(estimated / true)):13.3f}  "
-                    f"{'no winner: degenerate' if refused else 'names ' + str(single.best)}"
+                    f"{'no winner: degenerate' if refused else 'names ' + str(single.best):<21}  "
+                    f"{', '.join(f'{n} {method}' for method, n in fits.items())}"
                 )
 
 
