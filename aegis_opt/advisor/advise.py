@@ -130,6 +130,8 @@ def _replicate_count(replicates: int | None, solver: Reconstructor) -> int:
 
 
 def _use_histograms(summary: Summary, wanted: bool | None) -> bool:
+    if wanted not in (True, False, None):
+        raise InvalidOption(f"histograms must be True, False or None (where shared), not {wanted!r}")
     missing = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
     if wanted and missing:
         raise InvalidOption(

@@ -22,7 +22,15 @@ from aegis_opt.sources.duckdb_engine import interruptible, open_table
 from aegis_opt.sources.engine import first_lines
 from aegis_opt.sources.files import CsvTable
 from aegis_opt.sources.spark_engine import SparkEngine, is_spark
-from aegis_opt.sources.tables import ArrowTable, PandasTable, PolarsTable, RelationTable, Table, quoted
+from aegis_opt.sources.tables import (
+    ArrowTable,
+    PandasTable,
+    PolarsTable,
+    RelationTable,
+    Table,
+    quoted,
+    same_but_for_case,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -312,11 +320,9 @@ def _copy(relation: duckdb.DuckDBPyRelation, path: Path, name: str) -> None:
 
 def _check_case(table: Table, names: tuple[str, ...]) -> None:
     """Refuse names that DuckDB would silently change in a file."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            raise SourceError(
-                f"{table.description} has columns {other!r} and {name!r}, which a file written by DuckDB "
-                "cannot have both: rename one, or mask a frame without an output"
-            )
+    alike = same_but_for_case(names)
+    if alike is not None:
+        raise SourceError(
+            f"{table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written by DuckDB "
+            "cannot have both: rename one, or mask a frame without an output"
+        )

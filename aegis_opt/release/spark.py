@@ -15,6 +15,7 @@ from aegis_opt.release.select import select_sql
 from aegis_opt.sources.column import Column as SourceColumn
 from aegis_opt.sources.engine import Fetched
 from aegis_opt.sources.spark_engine import SparkEngine
+from aegis_opt.sources.tables import same_but_for_case
 
 _TYPES = {"integer": "BIGINT", "real": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "string": "STRING"}
 
@@ -31,14 +32,12 @@ class SparkRows:
     """
 
     def __init__(self, frame: Any, configuration: Configuration) -> None:
-        seen: dict[str, str] = {}
-        for name in frame.columns:
-            other = seen.setdefault(name.lower(), name)
-            if other != name:
-                raise SourceError(
-                    f"the Spark DataFrame has columns {other!r} and {name!r}, which Spark's SQL cannot tell "
-                    "apart: rename one"
-                )
+        alike = same_but_for_case(frame.columns)
+        if alike is not None:
+            raise SourceError(
+                f"the Spark DataFrame has columns {alike[0]!r} and {alike[1]!r}, which Spark's SQL cannot "
+                "tell apart: rename one"
+            )
         self.masks = {n: m for n, m in configuration.items() if not isinstance(m, Identity | Suppress)}
         self.configuration = configuration
         types = dict(frame.dtypes)

@@ -43,6 +43,16 @@ class Table(ABC):
         return checked_names(self.raw_names(), self.description)
 
 
+def same_but_for_case(names: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two names that SQL cannot tell apart, if there are any."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            return other, name
+    return None
+
+
 def quoted(identifier: str) -> str:
     """Return `identifier` as SQL takes it literally."""
     return '"' + identifier.replace('"', '""') + '"'

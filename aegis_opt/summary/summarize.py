@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
+from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masking import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, open_engine, scan
 from aegis_opt.summary.model import AttributeSummary, MaskedTable, Summary, merge_rows
@@ -66,6 +66,8 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
+    if not isinstance(histograms, bool):  # "no" would count as yes, and share what was not to be shared
+        raise InvalidOption(f"histograms are shared (True) or not (False), not {histograms!r}")
     given = _configurations(configurations)
     label = label if label is not None else given.label
     if label is None:

@@ -185,6 +185,7 @@ def test_progress_is_told(summary: ao.Summary) -> None:
         ({"replicates": 3}, "not random"),
         ({"rounding": "up"}, "unknown rounding"),
         ({"norm": "l1"}, "no option 'norm'"),
+        ({"histograms": "no"}, "histograms must be True, False or None"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn, UnknownName
+from aegis_opt.errors import (
+    ConfigurationError,
+    InvalidOption,
+    MaskError,
+    SourceError,
+    UnknownColumn,
+    UnknownName,
+)
 from aegis_opt.masking import Bucketize, Configurations, Generalize, Identity, Suppress
 from aegis_opt.summary import summarize
 from aegis_opt.summary.model import merge_rows
@@ -159,6 +166,11 @@ def test_configurations_from_a_file(tmp_path):
             SourceError,
             r"'void' has only missing.*\(c\)",
         ),
+        (
+            {"label": "health", "configurations": {"c": {"age": Suppress()}}, "histograms": "no"},
+            InvalidOption,
+            r"shared \(True\) or not \(False\), not 'no'",
+        ),
     ],
     ids=[
         "no label",
@@ -169,6 +181,7 @@ def test_configurations_from_a_file(tmp_path):
         "unknown column",
         "unfit",
         "all missing",
+        "words for a truth value",
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):
