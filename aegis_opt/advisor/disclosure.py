@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from aegis_opt.problem.elimination import eliminate
-from aegis_opt.problem.margin import FloatArray
+from aegis_opt.problem.margin import FloatArray, IntArray
 from aegis_opt.problem.presolve import Reduction, reduce
 from aegis_opt.problem.problem import Problem
 
@@ -54,19 +53,36 @@ def _determined(reduction: Reduction, values: FloatArray) -> npt.NDArray[np.bool
     # the totals of the values themselves, which agree whatever has been repaired
     weights = np.tile(values[open_cells], len(members))
     totals: FloatArray = np.bincount(members.ravel(), weights, len(reduction.totals))  # type: ignore[assignment]
-    open_cells[open_cells] = eliminate(members, totals, noise=LEAST / 2).open_cells
-    if 0 < open_cells.sum() <= LARGEST_CORE:
-        columns = reduction.matrix.tocsc()
-        for block in np.unique(reduction.blocks[open_cells]):
-            core = np.flatnonzero(open_cells & (reduction.blocks == block))
-            open_cells[core[_fixed_by_rank(columns[:, core])]] = False
+    still = eliminate(members, totals, noise=LEAST / 2).open_cells
+    if 0 < still.sum() <= LARGEST_CORE:
+        still[still] = ~_fixed_by_rank(members[:, still])
+    open_cells[open_cells] = still
     return ~open_cells
 
 
-def _fixed_by_rank(A: sparse.csc_array) -> npt.NDArray[np.bool_]:
-    """Columns of A that no vector of its null space moves."""
-    gram = (A.T @ A).toarray()
-    values, vectors = np.linalg.eigh(gram)
-    null = vectors[:, values <= 1e-9 * max(float(values[-1]), 1.0)]
-    still: npt.NDArray[np.bool_] = np.abs(null).max(axis=1, initial=0.0) < 1e-7
-    return still
+def _fixed_by_rank(members: IntArray) -> npt.NDArray[np.bool_]:
+    """Cells that the totals fix together: those that no vector of their null space moves.
+
+    Gauss-Jordan elimination of the 0/1 matrix: a cell is fixed if its equation has no free cell.
+    """
+    n_cells = members.shape[1]
+    used, row = np.unique(members, return_inverse=True)
+    A = np.zeros((len(used), n_cells))
+    A[row.reshape(members.shape), np.arange(n_cells)] = 1.0
+    pivots: list[int] = []
+    for column in range(n_cells):
+        rank = len(pivots)
+        if rank == len(A):
+            break
+        largest = rank + int(np.abs(A[rank:, column]).argmax())
+        if abs(A[largest, column]) < 1e-9:
+            continue
+        A[[rank, largest]] = A[[largest, rank]]
+        A[rank] /= A[rank, column]
+        others = A[:, column].copy()
+        others[rank] = 0.0
+        A -= np.outer(others, A[rank])
+        pivots.append(column)
+    fixed = np.zeros(n_cells, dtype=bool)
+    fixed[pivots] = np.abs(np.delete(A[: len(pivots)], pivots, axis=1)).max(axis=1, initial=0.0) < 1e-9
+    return fixed

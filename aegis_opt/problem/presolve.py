@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.problem.feasibility import incidence, numbered
 from aegis_opt.problem.margin import FloatArray, IntArray, Margin
@@ -78,14 +77,6 @@ class Reduction:
     def totals(self) -> FloatArray:
         """Right-hand side that belongs to `matrix`."""
         return np.concatenate([margin.totals.ravel() for margin in self.margins])
-
-    @cached_property
-    def blocks(self) -> IntArray:
-        """Independent block of each allowed cell: cells of different blocks share no total."""
-        A = self.matrix
-        links = sparse.block_array([[None, A], [A.T, None]], format="csr")
-        component = connected_components(links, directed=False)[1][A.shape[0] :]
-        return np.unique(component, return_inverse=True)[1].astype(np.int64)
 
     @property
     def _members(self) -> list[IntArray]:

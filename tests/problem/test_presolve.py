@@ -42,13 +42,6 @@ def test_totals_that_follow_from_finer_ones_are_dropped_only_where_they_agree() 
     assert len(list(independent(contradicting.margins))) == 2
 
 
-def test_blocks_share_no_total() -> None:
-    truth = np.array([[1, 2], [2, 3], [3, 1], [2, 4]])
-    assert len(set(reduce(ao.Problem.from_table(truth, [0, 0, 1, 1])).blocks)) == 2
-    without = ao.Problem.from_table(truth, [0, 0, 1, 1], histogram=False)
-    assert len(set(reduce(without).blocks)) == 4  # one per group and label
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_what_is_feasible_stays_feasible_both_ways(seed: int, histogram: bool) -> None:
