@@ -31,6 +31,7 @@ from aegis_opt.solvers.newton import maximise_dual
 
 PATIENCE = 20  # passes of plain scaling before Newton's method takes over
 HOPEFUL = 6  # its steps before a linear program looks for cells that must be 0, unless none is near 0
+EXACT = 2.0**53  # whole numbers below are subtracted without rounding
 CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
 
 
@@ -85,11 +86,11 @@ class IPF(Reconstructor):
         start = time.perf_counter()
         state = _State.of(problem)
         built = time.perf_counter()
-        noise = 1e-14 * problem.total
-        tolerance = max(self.tolerance, noise)
+        tolerance = max(self.tolerance, 1e-14 * problem.total)
         passes, violation = state.scale(1, tolerance)
         method = "closed-form"
-        if violation > tolerance and self.accelerate and state.eliminate(tolerance, noise):
+        exact = problem.is_integral and problem.total < EXACT
+        if violation > tolerance and self.accelerate and exact and state.eliminate():
             method, violation = "elimination", state.violation()
         if violation > tolerance and passes < self.max_iterations:
             more, violation = state.scale(min(PATIENCE, self.max_iterations) - passes, tolerance)
@@ -201,14 +202,14 @@ class _State:
             for member, total in zip(self.members, self.totals, strict=True)
         )
 
-    def eliminate(self, tolerance: float, noise: float) -> bool:
-        """Settle the cells that follow from the totals by subtraction; return whether there were any.
+    def eliminate(self) -> bool:
+        """Settle the cells that follow from whole totals by subtraction; return whether there were any.
 
-        Where subtraction finds totals that contradict each other, all is left as it was: whether that is more
-        than noise is for others to say.
+        Where subtraction finds totals that contradict each other, all is left as it was, and for others to
+        explain.
         """
-        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals), noise)
-        if found.open_cells.all() or not found.agrees(tolerance):
+        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals))
+        if found.open_cells.all() or not found.agrees:
             return False
         self.known.flat[self.cells] = found.values
         self._keep(found.open_cells)

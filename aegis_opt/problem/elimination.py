@@ -38,10 +38,10 @@ class Elimination:
     left: FloatArray
     used_up: npt.NDArray[np.bool_]
 
-    def agrees(self, tolerance: float) -> bool:
+    @property
+    def agrees(self) -> bool:
         """Whether no total is overdrawn, or left with records that no open cell can hold."""
-        least = float(self.left.min(initial=0.0))
-        return least >= -tolerance and float(self.left[self.used_up].max(initial=0.0)) <= tolerance
+        return bool((self.left >= 0).all() and not self.left[self.used_up].any())
 
 
 def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0) -> Elimination:

@@ -35,7 +35,7 @@ def test_determined_cells_have_the_same_value_in_every_solution(
     cells, members = system
     sizes, totals = totals_of(cells, members)
     found = eliminate(numbered(members, sizes), totals)
-    assert found.agrees(0.0)
+    assert found.agrees
     closed = ~found.open_cells
     assert np.array_equal(found.values[closed], cells[closed])
     A = incidence(members, sizes).toarray()
@@ -57,7 +57,7 @@ def test_totals_that_contradict_each_other_are_not_taken_for_solved(
     wrong = totals.copy()
     wrong[random.randrange(len(totals))] += 1  # type: ignore[attr-defined]
     found = eliminate(numbered(members, sizes), wrong)
-    solved = not found.open_cells.any() and found.agrees(0.0)
+    solved = not found.open_cells.any() and found.agrees
     if solved:
         assert np.array_equal(incidence(members, sizes) @ found.values, wrong)
 
@@ -92,13 +92,14 @@ def test_shifted_bucketings_are_solved_by_elimination_exactly() -> None:
         assert np.allclose(quick.table, plain.table, atol=1e-3)
 
 
-def test_fractional_totals_are_eliminated_up_to_rounding() -> None:
-    truth = np.random.default_rng(2).gamma(2.0, 100.0, size=(40, 2))
-    values = np.arange(40)
-    problem = ao.Problem.from_table(truth, [values // 4, values // 3], histogram=False)
-    result = ao.reconstruct(problem)
+def test_fractional_totals_are_left_to_iteration() -> None:
+    """Subtracting them rounds, and what is left of others might then seem to contradict each other."""
+    big = [51422551.32, 17833122.09, 72015232.49]
+    truth = np.array([*big, 14, 6, 7, 16, 9, 18, 19, 5, 0])[:, None]
+    views = [[0, 0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 3], [0, 1, 1, 2, 3, 2, 3, 4, 5, 4, 5, 4]]
+    result = ao.reconstruct(ao.Problem.from_table(truth, views, histogram=False))
+    assert result.method != "elimination"
     assert result.status is ao.Status.OPTIMAL
-    assert result.residual < 1e-9
 
 
 def test_noise_in_the_totals_leaves_the_fit_as_it_was() -> None:
