@@ -103,7 +103,10 @@ def train_and_score(
     """
     _check(classifiers, test_size, max_categories, n_jobs)
     _require_sklearn()
-    classes, target = np.unique(frame[label].astype(str), return_inverse=True)
+    labels = (
+        frame[label].astype(object).where(frame[label].notna(), "(missing)")
+    )  # a class, as for the advisor
+    classes, target = np.unique(labels.astype(str).to_numpy(dtype=str), return_inverse=True)
     train, test = split_rows(target, classes.tolist(), test_size, seed)
     names = masked_attributes(configurations)
     columns = {name: encode(frame[name]) for name in names}

@@ -143,5 +143,6 @@ def _fingerprint(summary: Summary, raw: dict[str, IntArray]) -> str:
     }
     digest.update(json.dumps([summary.label, masks], sort_keys=True, default=str).encode())
     for name, table in raw.items():
-        digest.update(name.encode() + str(table.shape).encode() + np.ascontiguousarray(table).tobytes())
+        values = json.dumps([name, summary.attributes[name].values, table.shape], default=str)
+        digest.update(values.encode() + np.ascontiguousarray(table).tobytes())
     return digest.hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from aegis_opt.datasets import clinic
-from aegis_opt.errors import InvalidInput, MissingDependency, UnknownColumn, UnknownName
+from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency, UnknownColumn, UnknownName
 from aegis_opt.harness.exhaustive import SplitError
 from aegis_opt.harness.experiments import (
     EXPERIMENTS,
@@ -27,13 +28,12 @@ from aegis_opt.harness.experiments.choices import judged_by_training
 from aegis_opt.harness.experiments.end_to_end import side_by_side
 from aegis_opt.harness.experiments.k_anonymity import anonymous_configurations, hierarchy_of
 from aegis_opt.harness.truth import Case
-from aegis_opt.masking import Configurations, Suppress, save_configurations
+from aegis_opt.masking import Configurations, Identity, Suppress, save_configurations
 from aegis_opt.release import apply_configuration
 
 SMALL = Settings(
     cases=(Case.of(clinic(200)),), measures=("mi",), classifiers=("nb",), configurations=3, small=True
 )
-RUN_EVERYWHERE = [name for name in EXPERIMENTS if name != "k-anonymity"]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def run_once(folder: Path) -> Callable[[str], Outcome]:
     return cache(lambda name: run_experiment(name, SMALL, folder))
 
 
-@pytest.mark.parametrize("name", RUN_EVERYWHERE)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_experiment_writes_its_tables_and_a_figure(
     name: str, folder: Path, run_once: Callable[[str], Outcome]
 ) -> None:
@@ -176,7 +176,8 @@ def test_a_data_set_too_small_to_train_on_says_so() -> None:
 
 
 def test_without_anjana_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "anjana", None)  # as if it were not installed
+    for module in ("anjana", "anjana.anonymity"):  # as if it were not installed
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependency, match="pip install --no-deps anjana"):
         run_experiment("k-anonymity", SMALL)
 
@@ -230,3 +231,95 @@ def test_hierarchies_come_from_the_folder_or_from_the_values(tmp_path: Path) -> 
     assert [row[-1] for row in made.rows] == ["*"] * 3
     assert made.rows[0][1] == "[-5, 0["
     assert hierarchy_of(pd.Series(["u", "v"], name="word"), None).n_levels == 2
+
+
+def test_missing_values_stay_missing_in_configurations_by_anonymity(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: pd.array(rng.integers(0, 12, 900), dtype="Int64") for name in "abc"})
+    frame["b"] = frame["b"].astype(str).where(rng.random(900) > 0.2)
+    frame.loc[rng.random(900) > 0.7, "a"] = pd.NA
+    frame["y"] = rng.integers(0, 2, 900)
+    masks, sizes = anonymous_configurations(frame, "y", 3, 0, None, k=5)
+    assert capsys.readouterr().out == ""  # what anjana says would spoil --json
+    for name, chosen in masks.items():
+        released = apply_configuration(frame, chosen)
+        least = released.groupby(list("abc"), dropna=False).size().min()
+        assert least == sizes.set_index("configuration").loc[name, "k"] >= 5
+
+
+def test_trained_scores_of_other_rows_with_the_same_tables_are_not_taken(tmp_path: Path) -> None:
+    """The label is a xor b, then b is shuffled within each class: no table of one attribute changes."""
+    rng = np.random.default_rng(0)
+    first = pd.DataFrame({"a": rng.integers(0, 2, 400), "b": rng.integers(0, 2, 400)})
+    first["y"] = first["a"] ^ first["b"]
+    other = first.assign(b=first.groupby("y")["b"].transform(lambda b: rng.permutation(b.to_numpy())))
+    best = []
+    for frame in (first, other):
+        case = Case("xor", frame, "y", Configurations({"open": {"a": Identity(), "b": Identity()}}))
+        settings = Settings(cases=(case,), measures=("mi",), classifiers=("rf",))
+        best.append(run_experiment("end-to-end", settings, tmp_path).tables["accuracy"]["best"].iloc[0])
+    assert best[0] == 1.0
+    assert best[1] < 0.8
+
+
+def test_a_missing_label_is_a_class_and_other_kinds_of_tables_are_read() -> None:
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(3)
+    labels = np.where(rng.random(200) < 0.3, None, np.where(rng.random(200) < 0.5, "yes", "no"))
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 200), "y": labels})
+    for source in (frame, polars.from_pandas(frame)):
+        case = Case("gaps", source, "y", Configurations({"a": {"a": Suppress()}, "b": {"a": Identity()}}))
+        settings = Settings(cases=(case,), measures=("mi",), classifiers=("nb",))
+        for name in ("end-to-end", "parameters"):
+            assert len(next(iter(run_experiment(name, settings).tables.values())))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": -1}, "seed must be"),
+        ({"seed": True}, "seed must be"),
+        ({"configurations": 0}, "configurations must be"),
+        ({"configurations": -3}, "configurations must be"),
+        ({"measures": ()}, "at least one measure"),
+        ({"measures": ("mi", "mi")}, "measure 'mi' is given twice"),
+        ({"measures": ("nope",)}, "unknown measure 'nope'"),
+        ({"classifiers": ("nb", "nb")}, "classifier 'nb' is given twice"),
+        (
+            {"cases": (Case("d", None, None, None), Case("d", None, None, None))},
+            "data set 'd' is given twice",
+        ),
+    ],
+)
+def test_settings_that_make_no_experiment_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises((InvalidInput, InvalidOption, UnknownName), match=message):
+        Settings(**changes)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file", tmp_path / "file" / "below", ""):
+        with pytest.raises(InvalidInput, match="name a"):
+            run_experiment("mlp", SMALL, output)
+
+
+@pytest.mark.parametrize(
+    ("ours", "low", "high", "verdict"),
+    [
+        (-4.9, 0, 100, "below the paper"),
+        (104, 0, 100, "as the paper says"),
+        (0.834, 0.83, 0.83, "as the paper says"),
+        (0.84, 0.83, 0.83, "above the paper"),
+        (1e-17, 0, 1e-8, "as the paper says"),
+        (3, 7, float("inf"), "below the paper"),
+        (6.8, 7, float("inf"), "as the paper says"),
+    ],
+)
+def test_a_claim_is_judged_to_the_digits_of_its_own_ends(
+    ours: float, low: float, high: float, verdict: str
+) -> None:
+    claim = Claim("*", "something", low, high, lambda _: ours)
+    experiment = dataclasses.replace(get_experiment("tvd"), claims=(claim,))
+    assert judge(experiment, {})["verdict"].tolist() == [verdict]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt.advisor.estimate import Progress
-from aegis_opt.errors import MissingDependency
+from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
 from aegis_opt.files import atomic_path
 from aegis_opt.harness.truth import Case
+from aegis_opt.measures import get_measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +87,24 @@ class Settings:
     small: bool = False
     cache: Path | None = None
     progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        seed, most = self.seed, self.configurations
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise InvalidOption(f"seed must be a whole number from 0 to 2**32 - 1, not {seed!r}")
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+            raise InvalidOption(f"configurations must be a number from 1 up, not {most!r}")
+        if not self.measures:
+            raise InvalidInput("an experiment needs at least one measure")
+        names = {
+            "measure": [get_measure(measure).name for measure in self.measures],
+            "classifier": self.classifiers or (),
+            "data set": [case.name for case in self.cases],
+        }
+        for what, given in names.items():
+            twice = [name for name, times in Counter(given).items() if times > 1]
+            if twice:
+                raise InvalidInput(f"{what} {twice[0]!r} is given twice: give each once")
 
 
 @dataclass(frozen=True)
@@ -208,8 +228,12 @@ def _verdict(ours: float | None, low: float, high: float) -> str:
     """Compare after rounding as the paper does: to 2 decimals from 0.1 to 1, else to about 2 digits."""
     if ours is None or ours != ours:
         return NOT_RUN
-    scale = max(abs(end) for end in (low, high) if abs(end) != float("inf"))
-    slack = 0.005 if 0.1 <= scale <= 1 else 0.05 * scale
-    if low - slack <= ours <= high + slack:
+    if low - _slack(low) <= ours <= high + _slack(high):
         return "as the paper says"
     return "below the paper" if ours < low else "above the paper"
+
+
+def _slack(end: float) -> float:
+    if abs(end) == float("inf"):
+        return 0.0
+    return 0.005 if 0.1 <= abs(end) <= 1 else 0.05 * abs(end)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt.advisor import advise
@@ -73,7 +75,11 @@ def read_frame(case: Case) -> pd.DataFrame:
     """Read the rows of a case into a pandas frame."""
     if isinstance(case.source, pd.DataFrame):
         return case.source
-    frame: pd.DataFrame = apply_configuration(case.source, {})
+    rows = apply_configuration(case.source, {})
+    if not isinstance(rows, pd.DataFrame):  # polars, Arrow; Spark; DuckDB
+        convert = next(name for name in ("to_pandas", "toPandas", "df") if hasattr(rows, name))
+        rows = getattr(rows, convert)()
+    frame: pd.DataFrame = rows
     return frame
 
 
@@ -135,7 +141,7 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
     assert isinstance(masks, Configurations)
     frame = read_frame(case)
     parts = []
-    fingerprint = "" if settings.cache is None else prepare(case).fingerprint
+    fingerprint = "" if settings.cache is None else f"{prepare(case).fingerprint}{_digest(frame)}"
     for name in classifiers:
         path = None
         if settings.cache is not None:
@@ -161,6 +167,12 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
             with atomic_path(path) as temporary:
                 scores.to_csv(temporary, index=False)
     return pd.concat(parts, ignore_index=True).assign(dataset=case.name)
+
+
+def _digest(frame: pd.DataFrame) -> str:
+    """Digest of the rows: tables per attribute do not tell how attributes go together."""
+    rows = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy()
+    return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()[:16]
 
 
 def judged_by_training(picks: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:

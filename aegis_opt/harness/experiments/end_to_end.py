@@ -29,10 +29,10 @@ _CLASSIFIERS = ("lr", "svm", "rf", "sgd", "nb")
 _NOTES = (
     "Times are from the file on disk to the winner, libraries loaded; training is on one thread. 'row by "
     "row' masks the rows by every configuration, as tools without summaries do, and is what the paper "
-    "describes; 'from one scan' computes the same estimate from counts. 'times the advisor' divides by the "
-    "advisor's time for the same measure (its slowest where the method has none). 'cpu' is processor "
-    "time, which other work on the machine disturbs less. The paper's times are of another machine: compare "
-    "ratios."
+    "describes; 'from one scan' works from counts (Mascara's estimate is the same; Sampling draws by the "
+    "histogram there, and evenly row by row, as the paper does). 'times the advisor' divides by the time of "
+    "the advisor for the same measure (its slowest where the method has none). 'cpu' is processor time, "
+    "which other work on the machine disturbs less. The paper's times are of another machine: compare ratios."
 )
 
 

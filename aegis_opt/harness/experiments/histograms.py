@@ -55,12 +55,13 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
 
 def draw(tables: Tables) -> Figure:
     """Draw mean runtimes and mean accuracies per data set, with and without."""
-    figure, axes = new_figure(10.0, 4.0, columns=2)
+    datasets = tables["runtime"]["dataset"].nunique()
+    figure, axes = new_figure(max(10.0, 4.0 * datasets), 4.5, columns=2)
     for ax, (name, column) in zip(axes[0], (("runtime", "seconds"), ("accuracy", "accuracy")), strict=True):
         means = tables[name].pivot_table(index="dataset", columns="method", values=column)
-        means.plot.bar(ax=ax, rot=0)
+        means.plot.bar(ax=ax, rot=0, legend=False)
         ax.set_ylabel(f"{column}, mean over measures{' and classifiers' if name == 'accuracy' else ''}")
-        ax.legend(fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 

@@ -8,6 +8,8 @@ versions of its dependencies, so it is not in the `bench` extra: install it besi
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +54,10 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         if label not in frame:
             raise UnknownColumn("column", label, map(str, frame.columns))
         wanted = settings.configurations or _DRAWN
-        masks, sizes = anonymous_configurations(frame, label, wanted, settings.seed, settings.hierarchies)
+        try:
+            masks, sizes = anonymous_configurations(frame, label, wanted, settings.seed, settings.hierarchies)
+        except InvalidInput as error:
+            raise InvalidInput(f"data set {given.name!r}: {error}") from error
         summary = summarize(frame, label, masks)
         rows = []
         for measure in settings.measures:
@@ -93,29 +98,32 @@ def anonymous_configurations(
     found: dict[str, dict[str, Mask]] = {}
     rows = []
     seen = set()
-    # anjana compares cells and takes NumPy arrays: every text of a hierarchy becomes a number
-    texts: dict[str, dict[str, int]] = {name: {} for name in ladders}
+    # anjana compares cells and takes NumPy arrays: every text of a hierarchy becomes a number. A missing
+    # value stays missing on every level, as in the release
     levels: dict[str, dict[int, pd.Series]] = {}
+    numbers = pd.DataFrame(index=frame.index)
     for name, ladder in ladders.items():
-        known = texts[name]
-        coded = np.array([[known.setdefault(cell, len(known)) for cell in row] for row in ladder.rows])
-        levels[name] = {level: pd.Series(coded[:, level]) for level in range(ladder.n_levels)}
-    numbers = pd.DataFrame({name: frame[name].astype(str).map(texts[name]) for name in ladders})
-    for name in ladders:
+        known: dict[str, int] = {}
+        coded = [[known.setdefault(cell, len(known)) for cell in row] for row in ladder.rows]
+        missing = frame[name].isna()
+        numbers[name] = frame[name].astype(str).map(known).mask(missing, len(known))
         if numbers[name].isna().any():
             value = frame.loc[numbers[name].isna(), name].tolist()[0]
-            raise InvalidInput(
-                f"the hierarchy {ladders[name]!r} does not list {value!r} of {name!r}: add a row"
-            )
+            raise InvalidInput(f"the hierarchy {ladder!r} does not list {value!r} of {name!r}: add a row")
+        if missing.any():
+            coded.append([len(known)] * ladder.n_levels)
+        levels[name] = {level: pd.Series(np.array(coded)[:, level]) for level in range(ladder.n_levels)}
+    size = min(_KEPT, max(len(ladders) - 1, 1))  # of all attributes together there is one draw only
     for _ in range(20 * n):
         if len(found) == n:
             break
-        kept = sorted(rng.choice(list(ladders), size=min(_KEPT, len(ladders)), replace=False).tolist())
+        kept = sorted(rng.choice(list(ladders), size=size, replace=False).tolist())
         if tuple(kept) in seen:
             continue
         seen.add(tuple(kept))
         steps = {name: dict(levels[name]) for name in kept}
-        released, _, reached = k_anonymity_inner(numbers[kept].copy(), [], list(kept), k, 0, steps)
+        with redirect_stdout(io.StringIO()):  # it reports there
+            released, _, reached = k_anonymity_inner(numbers[kept].copy(), [], list(kept), k, 0, steps)
         if released.empty or all(reached[name] == ladders[name].n_levels - 1 for name in kept):
             continue
         title = f"k{k}-{len(found) + 1:02d}"
@@ -131,7 +139,9 @@ def anonymous_configurations(
         shown = ", ".join(f"{name} level {reached[name]}" for name in kept)
         rows.append({"configuration": title, "kept": shown, "k": least})
     if len(found) < 2:
-        raise InvalidInput(f"fewer than two {k}-anonymous configurations: bring more rows or hierarchies")
+        raise InvalidInput(
+            f"fewer than two {k}-anonymous configurations: bring more rows, attributes or hierarchies"
+        )
     return Configurations(found, label=label), pd.DataFrame(rows)
 
 
@@ -151,8 +161,8 @@ def hierarchy_of(column: pd.Series, folder: Path | None) -> Hierarchy:
     if path is not None and path.exists():
         return Hierarchy.from_csv(path)
     domain = Domain.of(column)
-    if domain.kind != "integer" or domain.missing:
-        return Hierarchy([[str(value), "*"] for value in column.astype(str).unique()])
+    if domain.kind != "integer":
+        return Hierarchy([[str(value), "*"] for value in column.dropna().astype(str).unique()])
     low, high = int(domain.values[0]), int(domain.values[-1])
     widths = [5]
     while low // widths[-1] != high // widths[-1] and widths[-1] < 2 * (high - low):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from pathlib import Path
 
 from aegis_opt.errors import InvalidInput, UnknownName
@@ -69,13 +70,25 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
         raise InvalidInput(
             f"experiment {name!r} needs a data set: pass its folder (--data) or Settings(cases=)"
         )
-    if output is not None:
-        require_matplotlib()  # before the work, not after it
+    if output is not None:  # before the work, not after it
+        require_matplotlib()
+        _require_folder(output)
     if output is not None and settings.cache is None:
         settings = dataclasses.replace(settings, cache=Path(output) / "trained")
     tables = experiment.run(settings)
     outcome = Outcome(experiment, tables, judge(experiment, tables))
     return outcome if output is None else outcome.write(Path(output))
+
+
+def _require_folder(output: str | Path) -> None:
+    if not str(output):
+        raise InvalidInput("output is an empty path: name a folder")
+    try:
+        Path(output).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=output):
+            pass
+    except OSError as error:
+        raise InvalidInput(f"cannot write to {output} ({error.strerror}): name another folder") from error
 
 
 def cases_in(folder: str | Path) -> tuple[Case, ...]:
