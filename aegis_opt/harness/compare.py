@@ -66,7 +66,8 @@ def compare(
     histograms : sequence of bool
         With and without the 1-D histograms.
     seeds : sequence of int
-        One run each where the tables depend on the seed; the first only where they do not.
+        One run each where the tables depend on the seed; the first only where they do not. A solver that
+        brings a seed of its own is refused.
     replicates : int
         Of each random estimate, within one run; see `advise`.
     n_jobs : int

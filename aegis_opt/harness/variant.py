@@ -129,8 +129,9 @@ class Variant:
             return solver_class(self.solver)
         if self.solver in PEERS:
             return PEERS[self.solver]
-        known = [*available_solvers(), *PEERS, RANDOM]
-        raise UnknownSolver("solver", self.solver, known, "The last ones are for comparison only.")
+        peers = [*PEERS, RANDOM]
+        hint = f"For comparison only: {', '.join(sorted(peers))}."
+        raise UnknownSolver("solver", self.solver, [*available_solvers(), *peers], hint)
 
     def reconstructor(self, seed: int = 0) -> Reconstructor:
         """Configure the backend."""
@@ -169,13 +170,17 @@ def expand(
     Raises
     ------
     InvalidOption
-        A norm or rounding that no entry can take, or two entries that mean the same.
+        A norm or rounding that no entry can take, a seed (seeds are those of the comparison), or two
+        entries that mean the same.
 
     Examples
     --------
     >>> expand(["ipf", "integer"], norms=["l1", "l2"], roundings=["none", "controlled"])
     [Variant('ipf'), Variant('ipf+controlled'), Variant('integer:l1'), Variant('integer:l2')]
     """
+    for norm in norms or ():
+        if not isinstance(norm, str):
+            raise InvalidOption(f"a norm is a text such as 'l1', not {norm!r}")
     for rounding in roundings or ():
         if rounding not in (None, "none", *ROUNDINGS):
             raise InvalidOption(f"unknown rounding {rounding!r}; known: none, {', '.join(ROUNDINGS)}")
@@ -187,6 +192,7 @@ def expand(
                 raise InvalidOption(f"{RANDOM!r} is a choice at random: it takes no norm, rounding or option")
             variants.append(variant)
             continue
+        _refuse_misplaced(variant)
         able = variant.kind.capabilities
         fitting: list[str | None] = [norm for norm in norms or () if norm in able.norms]
         used.update(filter(None, fitting))
@@ -219,6 +225,23 @@ def expand(
         if not variant.is_random_choice:
             variant.reconstructor()
     return variants
+
+
+def _refuse_misplaced(variant: Variant) -> None:
+    """Refuse what an entry says where nothing reads it."""
+    options = dict(variant.options)
+    seed = options.get("seed", 0 if variant.backend is None else variant.backend.seed)
+    if "seed" in options or seed != 0:
+        raise InvalidOption(
+            f"solver {variant.solver!r} brings a seed of its own, {seed}: leave it out there and pass the "
+            f"seeds of the comparison, seeds=[{seed}]"
+        )
+    for name, sign in (("norm", ":"), ("rounding", "+")):
+        if name in options:
+            raise InvalidOption(
+                f"{name} is no option of a variant: write {variant.solver}{sign}{options[name]}, or the key "
+                f"{name!r} beside 'solver'"
+            )
 
 
 def _value(text: str) -> Any:

@@ -63,6 +63,13 @@ def test_a_default_norm_is_spelled_out() -> None:
         (["random:l1"], {}, ao.InvalidOption, "takes no norm"),
         ([42], {}, ao.InvalidOption, "not 42"),
         ([{"norm": "l1"}], {}, ao.InvalidOption, "needs a 'solver'"),
+        (["nothing"], {}, ao.UnknownSolver, r"For comparison only: humanleague, .*random, sinkhorn\.$"),
+        (["convex"], {"norms": [1]}, ao.InvalidOption, "a norm is a text such as 'l1', not 1"),
+        ([ao.get_reconstructor("sampling", seed=7)], {}, ao.InvalidOption, r"seed of its own.*seeds=\[7\]"),
+        (["sampling[seed=7]"], {}, ao.InvalidOption, r"seed of its own.*seeds=\[7\]"),
+        ([{"solver": "sampling", "seed": 0}], {}, ao.InvalidOption, r"seed of its own.*seeds=\[0\]"),
+        (["convex[norm=l1]"], {}, ao.InvalidOption, "norm is no option of a variant: write convex:l1"),
+        (["ipf[rounding=nearest]"], {}, ao.InvalidOption, r"write ipf\+nearest"),
     ],
 )
 def test_a_wrong_variant_is_told_before_any_work(entries, options, error, text) -> None:
