@@ -150,17 +150,18 @@ def _draw_runtime(axes: Axes, part: pd.DataFrame) -> None:
     seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values(ascending=False)
     for y, (name, value) in enumerate(seconds.items()):
         axes.plot(value, y, "o", color="tab:blue" if str(name).startswith(ADVISOR) else "tab:gray")
-        axes.annotate(f"{value:.3g} s", (value, y), (6, -3), textcoords="offset points", fontsize=8)
+        text = f"{value:,.0f} s" if value >= 1000 else f"{value:.3g} s"
+        axes.annotate(text, (value, y), (6, -3), textcoords="offset points", fontsize=8)
     axes.set_yticks(range(len(seconds)), [str(name) for name in seconds.index])
     axes.set_xscale("log")
-    axes.margins(x=0.2)
+    axes.margins(x=0.25)
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel("seconds, mean over measures")
 
 
 def _draw_accuracy(axes: Axes, part: pd.DataFrame) -> None:
     colours = {ADVISOR: "tab:blue", SAMPLING: "tab:orange", MASCARA: "tab:green"}
-    markers = {"g3": "o", "mi": "s", "chi2": "^", "none": "D"}
+    markers = dict(zip(dict.fromkeys(part["measure"]), "os^vP*XdD<>", strict=False))
     classifiers = list(dict.fromkeys(part["classifier"]))
     for x, name in enumerate(classifiers):
         rows = part[part["classifier"] == name]

@@ -61,7 +61,7 @@ def draw(tables: Tables) -> Figure:
         means = tables[name].pivot_table(index="dataset", columns="method", values=column)
         means.plot.bar(ax=ax, rot=0, legend=False)
         ax.set_ylabel(f"{column}, mean over measures{' and classifiers' if name == 'accuracy' else ''}")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     return figure
 
 
