@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import operator
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+import numpy as np
 
 from aegis_opt.advisor.estimate import Progress, Scope
 from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
@@ -15,17 +19,27 @@ from aegis_opt.harness.child import close_child, execute_within
 from aegis_opt.harness.jobfile import job_file, load_job
 from aegis_opt.harness.plan import Unit, plan_units
 from aegis_opt.harness.schema import Row, Table
-from aegis_opt.harness.store import Results, Store, load_results, make_meta
+from aegis_opt.harness.store import Results, Store, check_folder, load_results, make_meta
 from aegis_opt.harness.truth import Case, Prepared, prepare
 from aegis_opt.harness.variant import Variant, expand
 from aegis_opt.harness.work import Job, blank_row, execute, for_configurations, pieces
 from aegis_opt.measures import Measure, get_measure
 from aegis_opt.solvers.base import Reconstructor
 
-if TYPE_CHECKING:
-    import os
-
 SolverEntry = str | Mapping[str, Any] | Reconstructor | Variant
+
+_ONE = {
+    "data sets": "data set",
+    "solvers": "solver",
+    "measures": "measure",
+    "norms": "norm",
+    "roundings": "rounding",
+    "scopes": "scope",
+    "histograms": "choice (True, False)",
+    "seeds": "seed",
+}
+_LARGEST_SEED = 2**63 - 1  # what a column of whole numbers holds
+_LONGEST = 7 * 24 * 3600  # seconds that a time limit may have: a timer takes no more than some centuries
 
 
 def run_comparison(
@@ -56,17 +70,38 @@ def run_comparison(
     >>> results.reconstructions[["histogram", "tvd"]].round(4).to_dict("list")
     {'histogram': [False, True], 'tvd': [0.2853, 0.173]}
     """
-    variants = expand(list(solvers), norms, roundings)
-    chosen = {found.name: found for found in map(get_measure, measures)}
-    _check(cases, variants, chosen, scopes, histograms, seeds, replicates, n_jobs, time_limit)
+    cases, solvers, measures = (
+        _listed("data sets", cases),
+        _listed("solvers", solvers),
+        _listed("measures", measures),
+    )
+    norms = None if norms is None else _distinct("norms", _listed("norms", norms))
+    roundings = None if roundings is None else _distinct("roundings", _listed("roundings", roundings))
+    variants = expand(solvers, norms, roundings)
+    named = [get_measure(measure) for measure in measures]
+    _distinct("measures", [measure.name for measure in named])
+    _distinct("data sets", [case.name for case in cases])
+    chosen = {measure.name: measure for measure in named}
+    scopes = _distinct("scopes", _listed("scopes", scopes))
+    for scope in scopes:
+        if scope not in get_args(Scope):
+            raise InvalidOption(f"scope must be 'pooled' or 'single', not {scope!r}")
+    histograms = _distinct("histograms", [_truth(value) for value in _listed("histograms", histograms)])
+    seeds = _distinct("seeds", [_whole("seed", seed, 0, _LARGEST_SEED) for seed in _listed("seeds", seeds)])
+    replicates = _whole("replicates", replicates, 1)
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise InvalidOption(f"n_jobs must be a number of processes, or -1 for all cores, not {n_jobs!r}")
+    time_limit = _seconds(time_limit)
+    if output is not None:
+        if not isinstance(output, str | os.PathLike) or not os.fspath(output):
+            raise InvalidOption(f"output must name a folder, not {output!r}: leave it out to write none")
+        check_folder(output)
     datasets = {}
     for position, case in enumerate(cases):
         if progress is not None:
             progress(f"scanning {case.name}", position, len(cases))
         datasets[case.name] = prepare(case)
-    units = plan_units(
-        list(datasets.values()), variants, list(chosen), scopes, histograms, list(seeds), tables
-    )
+    units = plan_units(list(datasets.values()), variants, list(chosen), scopes, histograms, seeds, tables)
     truth = {
         (data.name, measure.name): data.true_deviation(measure)
         for data in datasets.values()
@@ -79,14 +114,17 @@ def run_comparison(
         {
             "variants": [str(variant) for variant in variants],
             "measures": list(chosen),
-            "scopes": list(scopes),
-            "histograms": list(histograms),
-            "seeds": list(seeds),
+            "scopes": scopes,
+            "histograms": histograms,
+            "seeds": seeds,
         },
     )
     with ExitStack() as stack:
-        folder = output or stack.enter_context(TemporaryDirectory(prefix="aegis-opt-"))
+        folder = output
+        if folder is None:
+            folder = stack.enter_context(TemporaryDirectory(prefix="aegis-opt-"))
         store = Store(folder, meta)
+        stack.enter_context(store.writing())
         keys = {unit: unit.key(datasets[unit.dataset].fingerprint) for unit in units}
         missing = [unit for unit in units if not store.is_done(unit, keys[unit])]
         finished: Iterator[Unit]
@@ -152,50 +190,53 @@ def _describe(data: Prepared) -> dict[str, Any]:
     }
 
 
-def _check(
-    cases: Sequence[Case],
-    variants: Sequence[Variant],
-    measures: Mapping[str, Measure],
-    scopes: Sequence[str],
-    histograms: Sequence[bool],
-    seeds: Sequence[int],
-    replicates: int,
-    n_jobs: int,
-    time_limit: float | None,
-) -> None:
-    """Refuse what makes no comparison, before any work is done."""
-    given = {
-        "data set": cases,
-        "solver": variants,
-        "measure": measures,
-        "scope": scopes,
-        "histograms": histograms,
-        "seed": seeds,
-    }
-    for what, values in given.items():
-        if isinstance(values, str) or not isinstance(values, Iterable) or not values:
-            raise InvalidInput(f"a comparison needs a list of at least one {what}, not {values!r}")
-        if len(set(map(str, _names(values)))) < len(values):
-            raise InvalidInput(f"a {what} is listed twice: {', '.join(map(str, _names(values)))}")
-    for scope in scopes:
-        if scope not in get_args(Scope):
-            raise InvalidOption(f"scope must be 'pooled' or 'single', not {scope!r}")
-    for histogram in histograms:
-        if not isinstance(histogram, bool):
-            raise InvalidOption(f"histograms are used (True) or not (False), not {histogram!r}")
-    for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InvalidOption(f"seed must be a whole number from 0 up, not {seed!r}")
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 1:
-        raise InvalidOption(f"replicates must be a whole number from 1 up, not {replicates!r}")
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise InvalidOption(f"n_jobs must be a number of processes, or -1 for all cores, not {n_jobs!r}")
-    if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
-        raise InvalidOption(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+def _listed(what: str, values: Any) -> list[Any]:
+    """Return what a caller lists; refuse one thing in place of a list, and a list of nothing."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list, such as [{values!r}], not {values!r}")
+    found = list(values)
+    if not found:
+        raise InvalidInput(f"{what} must be a list of at least one {_ONE[what]}, not {values!r}")
+    return found
 
 
-def _names(values: Iterable[Any]) -> list[Any]:
-    return [value.name if isinstance(value, Case) else value for value in values]
+def _distinct(what: str, values: list[Any]) -> list[Any]:
+    """Return the values; refuse one that is there twice."""
+    texts = [str(value) for value in values]
+    if len(set(texts)) < len(texts):
+        raise InvalidInput(f"a {_ONE[what]} is listed twice: {', '.join(texts)}")
+    return values
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidOption(f"histograms are used (True) or not (False), not {value!r}")
+    return bool(value)
+
+
+def _whole(what: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return a whole number of any type that is one, such as numpy's."""
+    try:
+        number = least - 1 if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        span = f"from {least} up" if most is None else f"from {least} to {most}"
+        raise InvalidOption(f"{what} must be a whole number {span}, not {value!r}")
+    return number
+
+
+def _seconds(limit: Any) -> float | None:
+    """Return a time limit as a number of seconds."""
+    if limit is None:
+        return None
+    number = isinstance(limit, Real) and not isinstance(limit, bool)
+    if not number or not 0 < limit <= _LONGEST:
+        raise InvalidOption(
+            f"time_limit must be a positive number of seconds, at most {_LONGEST} (a week), not {limit!r}: "
+            "leave it out for no limit"
+        )
+    return float(limit)
 
 
 def _refuse_main(variants: Sequence[Variant]) -> None:

@@ -11,7 +11,10 @@ import json
 import math
 import os
 import platform
-from collections.abc import Sequence
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt.errors import InvalidInput
+from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.files import atomic_path
 from aegis_opt.harness.plan import Unit
 from aegis_opt.harness.schema import COLUMNS, KEYS, SKIPPED, Row, Table
@@ -35,8 +38,17 @@ VERSION = 2
 _PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
 _OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
 _SKIPPED = ".skipped.parquet"
+_UNFINISHED = re.compile(r"\.[0-9a-f]{24}(\.skipped)?-[^.]+\.parquet")  # as `atomic_path` calls them
 _AGAIN = "run the comparison again, which makes only what is missing"
 _WAY_OUT = f"delete it and {_AGAIN}"
+_PLAN: dict[str, type] = {"variants": str, "measures": str, "scopes": str, "histograms": bool, "seeds": int}
+_DATASET: dict[str, type] = {
+    "fingerprint": str,
+    "records": int,
+    "label_counts": list,
+    "attributes": dict,
+    "configurations": list,
+}
 
 
 class ResultsError(InvalidInput):
@@ -79,15 +91,23 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str], meta: dict[str, Any]) -> None:
         self.folder = Path(folder)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ResultsError(f"{self.folder} is a file; results need a folder")
-        path = self.folder / "meta.json"
-        if path.exists():
-            meta = _continued(self.folder, read_meta(self.folder), meta)
-        elif self.folder.is_dir() and any(self.folder.iterdir()):
-            raise ResultsError(f"{self.folder} is not empty and holds no results: choose another folder")
-        with atomic_path(path) as temporary:
+        old = _known(self.folder)
+        if old is not None:
+            meta = _continued(self.folder, old, meta)
+        with atomic_path(self.folder / "meta.json") as temporary:
             temporary.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the folder while it is written; first remove half-written files of a run that was killed."""
+        with held(self.folder, self._tidy):
+            yield
+
+    def _tidy(self) -> None:
+        for table in COLUMNS:
+            for file in (self.folder / table).glob(".*.parquet"):
+                if _UNFINISHED.fullmatch(file.name):
+                    file.unlink(missing_ok=True)
 
     def is_done(self, unit: Unit, key: str) -> bool:
         """Whether the unit's results are there. What was skipped is tried again: it may work now."""
@@ -109,6 +129,69 @@ class Store:
 
     def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
         return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
+
+
+@contextmanager
+def held(folder: Path, alone: Callable[[], None]) -> Iterator[None]:
+    """Hold a folder while the block runs, beside others; call `alone` first if nobody else holds it.
+
+    A process lets go of it when it ends, even when it is killed. Where the system cannot hold a folder,
+    `alone` is never called.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # others hold it, or the file system cannot tell
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone()
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a folder that cannot take results. It is not made, and nothing in it changes.
+
+    Raises
+    ------
+    ResultsError
+        If something else made it, or a file of results in it cannot be read.
+    OutputError
+        If the system refuses to write there.
+    """
+    path = Path(folder)
+    try:
+        old = _known(path)
+        place = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+        for target in (place, *(path / table for table in COLUMNS if (path / table).exists())):
+            with tempfile.TemporaryFile(dir=target):
+                pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise OutputError(f"{path} cannot be written: {reason}; choose another place") from error
+    if old is None:
+        return
+    runs = _files(path / "advice")
+    read_parquet(runs, "advice")
+    read_parquet(_files(path / "reconstructions"), "reconstructions")
+    read_parquet([file for file in _rankings(path, runs) if file.exists()], "rankings")
+
+
+def _known(folder: Path) -> dict[str, Any] | None:
+    """What a folder says about itself; None where it holds nothing yet."""
+    if folder.exists() and not folder.is_dir():
+        raise ResultsError(f"{folder} is a file; results need a folder")
+    if (folder / "meta.json").exists():
+        return read_meta(folder)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ResultsError(f"{folder} is not empty and holds no results: choose another folder")
+    return None
 
 
 def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
@@ -141,10 +224,35 @@ def read_meta(folder: Path) -> dict[str, Any]:
             f"{path}: results of version {meta.get('version')!r}, while this aegis-opt reads version "
             f"{VERSION}: use the version that made them, or run the comparison again into a new folder"
         )
+    damaged = next(_damaged(meta), None)
+    if damaged is not None:
+        raise ResultsError(f"{path}: {damaged} is missing or damaged: get a whole copy of the folder")
+    return meta
+
+
+def _damaged(meta: dict[str, Any]) -> Iterator[str]:
+    """Name the parts that are not what `make_meta` writes, as far as anything reads them."""
     for part in ("software", "settings", "datasets", "plan"):
         if not isinstance(meta.get(part), dict):
-            raise ResultsError(f"{path}: {part!r} is missing: get a whole copy of the folder")
-    return meta
+            yield repr(part)
+            return
+    if not isinstance(meta.get("machine", {}), dict):
+        yield "'machine'"
+    elif not isinstance(meta.get("machine", {}).get("cores"), int | None):
+        yield "'cores' of 'machine'"
+    if not isinstance(meta["settings"].get("time_limit"), int | float | None):
+        yield "'time_limit' of 'settings'"
+    for name, kind in _PLAN.items():
+        values = meta["plan"].get(name, [])
+        if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+            yield f"{name!r} of 'plan'"
+    for dataset, about in meta["datasets"].items():
+        if not isinstance(about, dict):
+            yield f"data set {dataset!r}"
+            return
+        for name, kind in _DATASET.items():
+            if not isinstance(about.get(name), kind):
+                yield f"{name!r} of data set {dataset!r}"
 
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
@@ -168,7 +276,7 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     meta = read_meta(path)
     runs = _files(path / "advice")
     advice = read_parquet(runs, "advice")
-    rankings = [path / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+    rankings = _rankings(path, runs)
     for file in rankings:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
@@ -201,7 +309,7 @@ def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
     """Read files of one table as one frame, sorted by what identifies a row."""
     import duckdb
 
-    columns = ", ".join(f'"{name}"' for name in COLUMNS[table])
+    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     if not files:
         return pd.DataFrame(columns=list(COLUMNS[table]))
     with _database().cursor() as connection:
@@ -229,6 +337,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.parquet") if not file.name.startswith("."))
 
 
+def _rankings(folder: Path, runs: Sequence[Path]) -> list[Path]:
+    """Files that belong to those of advisor runs that were tried."""
+    return [folder / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+
+
 def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Meta data of a folder that goes on; refuse what cannot be compared with what it holds."""
     way_out = "choose another folder"
@@ -249,7 +362,7 @@ def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[s
             )
     plan = {key: _union(old["plan"].get(key, []), values) for key, values in new["plan"].items()}
     return new | {
-        "started": old["started"],
+        "started": old.get("started", new["started"]),
         "continued": new["started"],
         "datasets": old["datasets"] | new["datasets"],
         "plan": plan,

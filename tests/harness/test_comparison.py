@@ -186,6 +186,29 @@ def test_progress_counts_up_to_the_end() -> None:
         ({"replicates": 0}, ao.InvalidOption, "replicates"),
         ({"n_jobs": 0}, ao.InvalidOption, "n_jobs"),
         ({"time_limit": 0}, ao.InvalidOption, "time_limit"),
+        ({"time_limit": "5"}, ao.InvalidOption, "time_limit must be a positive number .* not '5'"),
+        ({"time_limit": True}, ao.InvalidOption, "time_limit must be .* not True"),
+        ({"time_limit": float("nan")}, ao.InvalidOption, "time_limit must be .* not nan"),
+        ({"time_limit": 1e12}, ao.InvalidOption, r"at most 604800 \(a week\)"),
+        ({"time_limit": 10**400}, ao.InvalidOption, "at most 604800"),
+        ({"output": ""}, ao.InvalidOption, "output must name a folder, not ''"),
+        ({"solvers": "ipf"}, ao.InvalidInput, r"solvers must be a list, such as \['ipf'\], not 'ipf'"),
+        ({"solvers": {"solver": "ipf"}}, ao.InvalidInput, "solvers must be a list"),
+        ({"measures": "mi"}, ao.InvalidInput, r"measures must be a list, such as \['mi'\]"),
+        ({"measures": ao.get_measure("mi")}, ao.InvalidInput, "measures must be a list"),
+        ({"measures": ["mi", ao.get_measure("mi")]}, ao.InvalidInput, "a measure is listed twice: mi, mi"),
+        ({"norms": "l1"}, ao.InvalidInput, "norms must be a list"),
+        ({"norms": [], "solvers": ["convex"]}, ao.InvalidInput, "norms must be a list of at least one norm"),
+        ({"roundings": "none"}, ao.InvalidInput, "roundings must be a list"),
+        ({"roundings": []}, ao.InvalidInput, "at least one rounding"),
+        ({"scopes": "single"}, ao.InvalidInput, "scopes must be a list"),
+        ({"histograms": True}, ao.InvalidInput, "histograms must be a list"),
+        ({"histograms": []}, ao.InvalidInput, r"at least one choice \(True, False\)"),
+        ({"seeds": 3}, ao.InvalidInput, r"seeds must be a list, such as \[3\]"),
+        ({"seeds": [0, np.int64(0)]}, ao.InvalidInput, "a seed is listed twice: 0, 0"),
+        ({"seeds": [True]}, ao.InvalidOption, "not True"),
+        ({"seeds": [1.0]}, ao.InvalidOption, "not 1.0"),
+        ({"seeds": [2**63]}, ao.InvalidOption, "from 0 to 9223372036854775807"),
         ({"name": "x", "source": [EXAMPLE]}, ao.InvalidInput, "several data sets"),
         ({"source": [EXAMPLE, EXAMPLE]}, ao.InvalidInput, "listed twice: worked-example, worked-example"),
         (
@@ -198,6 +221,14 @@ def test_progress_counts_up_to_the_end() -> None:
 def test_wrong_arguments_are_told_before_any_work(options, error, text) -> None:
     with pytest.raises(error, match=text):
         compare(**({"source": EXAMPLE} | options))
+
+
+def test_any_iterable_of_whole_numbers_is_a_list_of_seeds() -> None:
+    options = {"solvers": ["sampling"], "scopes": ["single"], "histograms": np.array([True])}
+    largest = 2**63 - 1
+    for seeds in (np.array([0, 3]), iter([0, 3]), [np.uint8(0), np.int64(3)], {0: "a", 3: "b"}.keys()):
+        assert compare(EXAMPLE, seeds=seeds, **options)["seed"].tolist() == [0, 3]
+    assert compare(EXAMPLE, seeds=[largest], **options)["seed"].tolist() == [largest]
 
 
 def test_a_measure_that_other_processes_cannot_import_is_refused() -> None:

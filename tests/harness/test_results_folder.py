@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -171,6 +172,95 @@ def test_a_file_of_something_else_is_named(done) -> None:
     duckdb.sql("SELECT 1 AS one").write_parquet(str(stranger))
     with pytest.raises(ResultsError, match=r"stranger\.parquet: cut short or no results file"):
         load_results(done)
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_file_that_cannot_be_read_stops_a_run_before_its_work(done, table) -> None:
+    victim = sorted((done / table).glob("*.parquet"))[2]
+    victim.write_bytes(victim.read_bytes()[:-200])
+    before, told = files(done), []
+    with pytest.raises(ResultsError, match=f"{victim.name}: cut short.*delete it and run"):
+        run(done, seeds=[0, 1], progress=lambda *step: told.append(step))
+    assert told == []
+    assert files(done) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("advice", "regret"), ("reconstructions", "tvd"), ("rankings", "rank")]
+)
+def test_text_where_numbers_belong_is_named(done, table, column) -> None:
+    import duckdb
+
+    victim = sorted((done / table).glob("*.parquet"))[2]
+    rows = duckdb.read_parquet(str(victim)).df()
+    rows[column] = "many"
+    duckdb.from_df(rows).write_parquet(str(victim))
+    for action in (load_results, run):
+        with pytest.raises(ResultsError, match=f"{victim.name}: cut short or no results file"):
+            action(done)
+
+
+def test_half_written_files_of_a_killed_run_are_removed_when_nobody_else_writes(done) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    key = min((done / "advice").iterdir()).name.partition(".")[0]
+    names = dict.fromkeys(COLUMNS, f".{key}-a1b2c3d4.parquet")
+    names["advice"] = f".{key}.skipped-a1b2c3d4.parquet"
+    left = [done / table / name for table, name in names.items()]
+    strange = done / "advice" / ".mine.parquet"
+    for file in (*left, strange):
+        file.write_bytes(b"PAR1")
+    other = os.open(done, os.O_RDONLY)  # another run that is at work
+    fcntl.flock(other, fcntl.LOCK_SH)
+    run(done)
+    assert all(file.exists() for file in left)
+    os.close(other)
+    run(done)
+    assert not any(file.exists() for file in left)
+    assert strange.exists()
+
+
+def test_two_runs_may_write_at_once(tmp_path, reference) -> None:
+    """The second comes and goes while the first has written a part."""
+    seen = []
+
+    def interrupt(what: str, done: int, total: int) -> None:
+        if what.startswith("worked-example") and not seen:
+            seen.append(done)
+            run(tmp_path / "r")
+
+    assert_same(run(tmp_path / "r", progress=interrupt), load_results(reference))
+    assert seen == [1]
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_scan(tmp_path) -> None:
+    (tmp_path / "file").write_text("precious")
+    told = []
+    for place in (tmp_path / "file" / "r", Path("/proc/nowhere"), tmp_path / ("long" * 100)):
+        with pytest.raises(ao.OutputError, match=r"cannot be written: .*; choose another place"):
+            run(place, progress=lambda *step: told.append(step))
+    assert told == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "text"),
+    [
+        ("datasets", {"mixed": None}, "data set 'mixed'"),
+        ("datasets", {"mixed": {"fingerprint": "x"}}, "'records' of data set 'mixed'"),
+        ("plan", {"variants": 3}, "'variants' of 'plan'"),
+        ("plan", {"measures": [["mi"]]}, "'measures' of 'plan'"),
+        ("settings", {"time_limit": "long"}, "'time_limit' of 'settings'"),
+        ("machine", {"cores": "many"}, "'cores' of 'machine'"),
+    ],
+)
+def test_facts_of_the_wrong_type_are_named(done, part, change, text) -> None:
+    path = done / "meta.json"
+    meta = json.loads(path.read_text())
+    meta[part] |= change
+    path.write_text(json.dumps(meta))
+    for action in (load_results, run):
+        with pytest.raises(ResultsError, match=f"meta.json: {text} is missing or damaged: get a whole copy"):
+            action(done)
 
 
 @pytest.mark.parametrize(
