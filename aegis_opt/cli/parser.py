@@ -71,7 +71,7 @@ def _demo(commands: Commands) -> None:
         "--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic"
     )
     parser.add_argument(
-        "--output", default="out", metavar="DIR", help="folder for what is made (default out)"
+        "--output", type=_folder, default="out", metavar="DIR", help="folder for what is made (default out)"
     )
     parser.add_argument(
         "--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})"
@@ -286,7 +286,7 @@ def _compare(commands: Commands) -> None:
     parser.add_argument(
         "--small", action="store_true", default=None, help="of made-up data: a size for a quick look"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="results folder")
+    parser.add_argument("-o", "--output", required=True, type=_folder, metavar="DIR", help="results folder")
 
 
 def _report(commands: Commands) -> None:
@@ -307,7 +307,7 @@ def _report(commands: Commands) -> None:
         help="page to write (default report.html)",
     )
     parser.add_argument(
-        "--figures", metavar="DIR", help="also save each figure as PNG and SVG in this folder"
+        "--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder"
     )
 
 
@@ -319,6 +319,13 @@ def _solvers(commands: Commands) -> None:
         "list the solvers, roundings and measures that can be chosen",
         "Solver options are given as --option key=value to advise.",
     )
+
+
+def _folder(text: str) -> str:
+    """Read the name of a folder to write to."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a folder, not ''")
+    return text
 
 
 def _add_command(

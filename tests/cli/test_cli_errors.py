@@ -197,6 +197,9 @@ def test_plot_without_matplotlib_fails_before_the_work(
         (["generate", "p.csv", "--label", "y", "-o", "m.json", "--all", "--seed", "0"], "--seed"),
         (["demo", "--data", "worked-example", "--rows", "9"], "--rows"),
         (["demo", "--rows", "0"], "'0'"),
+        (["demo", "--output", ""], "must name a folder"),
+        (["compare", "p.csv", "--configurations", "m.json", "-o", ""], "must name a folder"),
+        (["report", "results", "--figures", ""], "must name a folder"),
     ],
     ids=" ".join,
 )

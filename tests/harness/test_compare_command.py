@@ -75,8 +75,16 @@ def _half(folder: Path) -> str:
     return "meta.json: cannot be read"
 
 
+def _wrong(folder: Path) -> str:
+    path = folder / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"datasets": {"mixed": None}}))
+    return "meta.json: data set 'mixed' is missing or damaged"
+
+
 @pytest.mark.parametrize(
-    "damage", [_older, _cut, _half], ids=["another version", "cut short", "half its facts"]
+    "damage",
+    [_older, _cut, _half, _wrong],
+    ids=["another version", "cut short", "half its facts", "a fact of the wrong type"],
 )
 def test_results_that_cannot_be_read_are_named_by_both_commands(words, damage, capsys, tmp_path) -> None:
     words += ["--solver", "ipf", "--measure", "mi", "--scope", "single"]
@@ -93,6 +101,12 @@ def test_results_that_cannot_be_read_are_named_by_both_commands(words, damage, c
     assert not (tmp_path / "report.html").exists()
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_the_scan(words, capsys, tmp_path) -> None:
+    (tmp_path / "people.csv").unlink()  # a scan would miss it
+    assert main([*words[:-1], str(tmp_path / "masks.yaml" / "results")]) == 1
+    assert "masks.yaml/results cannot be written: Not a directory" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "text"),
     [
@@ -100,6 +114,9 @@ def test_results_that_cannot_be_read_are_named_by_both_commands(words, damage, c
         (["--measure", "nothing"], "unknown measure 'nothing'"),
         (["--norm", "l9"], "'l9'"),
         (["--time-limit", "-1"], "time_limit must be a positive number"),
+        (["--time-limit", "1e12"], "at most 604800 (a week)"),
+        (["--seed", str(2**63)], "seed must be a whole number from 0 to"),
+        (["--measure", "mi", "--measure", "mi"], "a measure is listed twice: mi, mi"),
         (["--label", "nothing"], "unknown column 'nothing'"),
     ],
 )
