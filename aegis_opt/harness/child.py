@@ -25,10 +25,12 @@ from typing import IO, Any
 from aegis_opt.harness.jobfile import load_job
 from aegis_opt.harness.plan import Unit
 from aegis_opt.harness.schema import FAILED, TIMED_OUT, Finding
+from aegis_opt.harness.variant import Variant
 from aegis_opt.harness.work import execute, warm_up
 
 _START = 60.0  # seconds that a child has for its imports, which are not part of the work
-_STARTS = 2  # children that may die before they are ready, until that is taken for the solver's doing
+_STARTS = 2  # children that may die or hang before they are ready, until that is taken for the solver's doing
+_END = 5.0  # seconds that a child which has closed its pipe has to end by itself
 _IDLE = 2.0  # seconds after which a child without work looks whether there is still a job
 _LENGTH = struct.Struct("<Q")
 _here = threading.local()
@@ -63,11 +65,17 @@ class Child:
         except TimeoutError:
             when = f"stopped after {time_limit:g} seconds"
             if not self.ready:
-                when = f"stopped after {_START + time_limit:g} seconds, while its libraries were loaded"
+                when = (
+                    f"stopped after {_START + time_limit:g} seconds, before the work: while its libraries "
+                    "were loaded and two tiny problems solved"
+                )
             return Finding({"status": TIMED_OUT, "error": when})
         except (EOFError, BrokenPipeError):
-            self._process.kill()  # it may have closed its pipe and live
-            self._process.wait()
+            try:
+                self._process.wait(_END)
+            except subprocess.TimeoutExpired:  # it has closed its pipe and lives
+                self._process.kill()
+                self._process.wait()
             cause = self._death()
             self.stop()
             return Finding({"status": FAILED, "error": cause})
@@ -127,15 +135,24 @@ def execute_within(job: Path, unit: Unit, piece: int | None, time_limit: float) 
     """Run one piece of work in this thread's child process, which is made where there is none.
 
     A child that dies before it is ready has not begun: the piece is given to a new one, or the row would
-    depend on which piece happens to be the first of a process.
+    depend on which piece happens to be the first of a process. One that hangs there costs more than the
+    limit; a solver whose children did so `_STARTS` times gets no other, and all its pieces have that row.
     """
+    hung: dict[tuple[Path, Variant], list[Finding]] = _here.__dict__.setdefault("hung", {})
+    before = hung.setdefault((job, unit.variant), [])
+    if len(before) >= _STARTS:
+        return before[0]
     for _ in range(_STARTS):
         child: Child | None = getattr(_here, "child", None)
         if child is None or child.job != job or not child.alive:
             close_child()
             child = _here.child = Child(job)
         found = child.call(unit, piece, time_limit)
-        if child.ready or found.row["status"] == TIMED_OUT:
+        if child.ready:
+            before.clear()
+            break
+        if found.row["status"] == TIMED_OUT:
+            before.append(found)
             break
     return found
 
@@ -165,9 +182,20 @@ def serve() -> None:
             if path.exists():
                 continue
             os._exit(0)  # the comparison is over, while the worker that has this child waits for another
-        warm_up(unit.variant)
-        _write(answers, "ready")
-        _write(answers, execute(job, unit, piece))
+        try:
+            warm_up(unit.variant)
+            _write(answers, "ready")
+            _write(answers, execute(job, unit, piece))
+        except SystemExit as leave:  # a solver that ends its process: at once, as Python would wait for stdin
+            os._exit(_exit_code(leave))
+
+
+def _exit_code(leave: SystemExit) -> int:
+    """Return the exit code that Python would give, and print the text that it would print."""
+    if leave.code is None or isinstance(leave.code, int):
+        return (leave.code or 0) & 0xFF
+    print(leave.code, file=sys.stderr, flush=True)
+    return 1
 
 
 def _listen(requests: SimpleQueue[Any]) -> None:

@@ -50,6 +50,13 @@ class Suicidal(Stubborn):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Leaver(Stubborn):
+    name = "leaver"
+
+    def refuse(self) -> None:
+        raise SystemExit(2)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LateRiser(Stubborn):
     """Takes its first process down with it, before any work has begun."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from stubborn_solvers import LateRiser, Sleeper, Stubborn, Suicidal
+from stubborn_solvers import LateRiser, Leaver, Sleeper, Stubborn, Suicidal
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, run_comparison
@@ -30,6 +30,7 @@ CASE = Case.of(PEOPLE, "health", MASKS)
     [
         (Sleeper(limit=60), "timed out", "stopped after 1.5 seconds"),
         (Suicidal(limit=60), "failed", r"the process died \(signal 9\)"),
+        (Leaver(limit=60), "failed", r"the process died \(exit code 2\)"),
     ],
 )
 def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, text) -> None:
@@ -73,6 +74,22 @@ def test_a_process_that_dies_before_the_work_begins_is_replaced(tmp_path: Path) 
     )
     assert (tmp_path / "woken").exists()
     assert results.advice["status"].tolist() == ["ok"]
+
+
+def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_piece(monkeypatch) -> None:
+    monkeypatch.setattr("aegis_opt.harness.child._START", 4.0)
+    started = []
+    start = Child.__init__
+    monkeypatch.setattr(Child, "__init__", lambda self, job: (started.append(job), start(self, job))[1])
+    found = run_comparison([CASE], [Sleeper(limit=1)], ["mi", "g3"], time_limit=0.5)
+    assert len(started) == 2
+    for rows in (found.advice, found.reconstructions):
+        assert len(rows) >= 8
+        assert set(rows["status"]) == {"timed out"}
+        assert set(rows["error"]) == {
+            "stopped after 4.5 seconds, before the work: while its libraries were loaded and two tiny "
+            "problems solved"
+        }
 
 
 def test_a_child_leaves_when_its_job_is_over() -> None:
