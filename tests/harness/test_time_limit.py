@@ -107,6 +107,26 @@ def test_a_child_leaves_when_its_job_is_over() -> None:
     child.stop()
 
 
+def test_the_job_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(
+    tmp_path: Path, monkeypatch
+) -> None:
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    job = Job({}, {}, {}, 1, None)
+    left = tmp_path / "aegis-opt-job-left"
+    left.mkdir()
+    (left / "job.pickle").write_bytes(b"raw tables")
+    others = [tmp_path / "aegis-opt-job-new", tmp_path / "else"]  # one is not written yet
+    for other in others:
+        other.mkdir()
+    with job_file(job) as first:
+        assert not left.exists()
+        with job_file(job) as second:
+            assert first.exists()
+            assert second.exists()
+    assert sorted(tmp_path.iterdir()) == others
+
+
 def test_peak_memory_sees_what_was_freed_again() -> None:
     memory = PeakMemory()
     before = memory.megabytes()
