@@ -19,15 +19,16 @@ RECONSTRUCTION = ("dataset", "scope", "histogram", "attribute", "configuration")
 """What identifies the problem of a reconstruction, seeds aside."""
 
 
-def charge(frame: pd.DataFrame, time_limit: float | None) -> pd.DataFrame:
+def charge(frame: pd.DataFrame, time_limit: float | None, *, longest: float | None = None) -> pd.DataFrame:
     """Fill in what a run costs that has no result, so that means and profiles can include it.
 
     ===========  ===============================  ====  =================================================
     status       seconds_total                    tvd   regret
     ===========  ===============================  ====  =================================================
     timed out    the time limit                   1     of the worst configuration
-    failed       the time limit, or the longest   1     of the worst configuration
-                 time of the frame without one
+    failed       the time limit; without one      1     of the worst configuration
+                 the longest time of the frame,
+                 or `longest`; or unknown
     no winner    as measured                            of a random choice: the user is left with that
     skipped      left out: nothing was tried
     ===========  ===============================  ====  =================================================
@@ -38,16 +39,22 @@ def charge(frame: pd.DataFrame, time_limit: float | None) -> pd.DataFrame:
         Rows of `Results.advice` or `Results.reconstructions`; it is not modified.
     time_limit : float or None
         Of the comparison (``meta["settings"]["time_limit"]``).
+    longest : float, optional
+        Longest time known elsewhere, such as in the other table; for a frame where nothing has a time.
 
     Returns
     -------
     DataFrame
-        Without the skipped rows, and without gaps in seconds_total, tvd and regret.
+        Without the skipped rows, and without gaps in tvd and regret; seconds_total is NaN where a run failed
+        and no time at all is known.
     """
     charged = frame[frame["status"] != SKIPPED].copy()
     lost = charged["status"].isin([FAILED, TIMED_OUT])
-    longest = time_limit if time_limit is not None else charged["seconds_total"].max()
-    charged.loc[lost, "seconds_total"] = longest if pd.notna(longest) else 0.0
+    times = charged["seconds_total"]
+    seconds = time_limit if time_limit is not None else times[times > 0].max()  # 0: a choice at random
+    if pd.isna(seconds) and longest is not None:
+        seconds = longest
+    charged.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
     if "tvd" in charged:
         charged.loc[lost, "tvd"] = 1.0
     if "regret" in charged:
@@ -85,6 +92,18 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
     if shift == 0:
         return float(np.exp(np.log(array).mean())) if array.all() else 0.0
     return float(shift * np.expm1(np.log1p(array / shift).mean()))  # exact for zeros
+
+
+def mean_time(seconds: pd.Series[float], shift: float) -> float:
+    """Shifted geometric mean of charged times; NaN where there is none or one is unknown.
+
+    Examples
+    --------
+    >>> mean_time(pd.Series([1.0, float("nan")]), 0.01)
+    nan
+    """
+    known = len(seconds) > 0 and bool(seconds.notna().all())
+    return shifted_geometric_mean(seconds.astype(float), shift) if known else float("nan")
 
 
 def performance_profile(
@@ -163,7 +182,9 @@ def performance_profile(
     return pd.DataFrame(shares, index=pd.Index(grid, name="tau"))
 
 
-def overview(frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.01) -> pd.DataFrame:
+def overview(
+    frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.01, longest: float | None = None
+) -> pd.DataFrame:
     """Condense advice rows: one line per variant, scope and histograms, over data sets, measures and seeds.
 
     Parameters
@@ -174,17 +195,20 @@ def overview(frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.
         Of the comparison, to charge failures with.
     shift : float
         Of the geometric mean of the times, in seconds.
+    longest : float, optional
+        As in `charge`.
 
     Returns
     -------
     DataFrame
-        variant, scope, histogram, runs, tau (mean where defined), regret (mean share of what a random
-        choice loses, where there is a choice: 0 is the best configuration, 1 as bad as choosing at random),
-        seconds (shifted geometric mean), certified (share), no_winner, failed, timed_out, skipped (counts).
+        variant, scope, histogram, runs, tau (mean of the runs that have one: a failure is not charged),
+        regret (mean share of what a random choice loses, where there is a choice: 0 is the best
+        configuration, 1 as bad as choosing at random), seconds (shifted geometric mean, NaN where unknown),
+        certified (share), no_winner, failed, timed_out, skipped (counts).
     """
     rows = []
     groups = ["variant", "scope", "histogram"]
-    charged = charge(frame, time_limit)
+    charged = charge(frame, time_limit, longest=longest)
     floor = charged["pud_true_mean"] - charged["pud_true_min"]
     charged["share"] = charged["regret"] / floor.where(floor > 0)  # with one configuration nothing is chosen
     for key, all_rows in frame.groupby(groups, sort=True):
@@ -196,7 +220,7 @@ def overview(frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.
                 "runs": len(all_rows),
                 "tau": part["tau"].astype(float).mean(),
                 "regret": part["share"].astype(float).mean(),
-                "seconds": shifted_geometric_mean(part["seconds_total"], shift) if len(part) else np.nan,
+                "seconds": mean_time(part["seconds_total"], shift),
                 "certified": part["certified"].fillna(False).astype(float).mean(),
             }
             | {

@@ -115,7 +115,8 @@ def _boxes(views: Sequence[View], looks: Looks) -> Figure | None:
             axes.vlines(box.median, y - 0.31, y + 0.31, color=middle, lw=1.8)
             axes.plot(box.dots, [y] * len(box.dots), "o", mfc="none", mec=colour, ms=2.6, mew=0.7)
             right = axes.get_yaxis_transform()
-            axes.text(1.02, y, f"{box.n:,}", transform=right, fontsize=7, color=SOFT, va="center")
+            count = f"{box.n:,}{'*' if box.partial else ''}"
+            axes.text(1.02, y, count, transform=right, fontsize=7, color=SOFT, va="center")
         axes.set_yticks(
             range(len(boxes)), [short_name(box.variant, box.histogram) for box in boxes], parse_math=False
         )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from aegis_opt.errors import UnknownMeasure
 from aegis_opt.harness.schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT, Table
-from aegis_opt.harness.statistics import RECONSTRUCTION, charge, performance_profile, shifted_geometric_mean
+from aegis_opt.harness.statistics import RECONSTRUCTION, charge, mean_time, performance_profile
 from aegis_opt.harness.store import Results
 from aegis_opt.measures import get_measure
 
@@ -34,6 +34,7 @@ class Box:
     variant: str
     histogram: bool
     n: int
+    partial: bool  # not tried on all problems, so not to be compared with who was
     charged: int
     low: float
     q1: float
@@ -130,9 +131,10 @@ def views_of(results: Results) -> list[View]:
     """
     limit = results.meta["settings"].get("time_limit")
     tables = once(results.reconstructions)
-    charged = charge(tables, limit) if len(tables) else tables
+    longest = longest_time(results)
+    charged = charge(tables, limit, longest=longest) if len(tables) else tables
     advice = results.advice
-    charged_advice = charge(advice, limit) if len(advice) else advice
+    charged_advice = charge(advice, limit, longest=longest) if len(advice) else advice
     datasets = sorted({*tables["dataset"], *advice["dataset"]})
     wanted: list[str | None] = [None, *datasets] if len(datasets) > 1 else [*datasets]
     views = []
@@ -142,19 +144,20 @@ def views_of(results: Results) -> list[View]:
         for dataset in wanted:
             tried = _of(charged, dataset, scope)
             profiles = {metric: _profile(_of(tables, dataset, scope), metric) for metric in PROFILE_SHIFTS}
+            boxes = list(_boxes(tried, _of(tables, dataset, scope)))
             cells = [cell for cell in all_cells if dataset in (None, cell.dataset)]
             choices = [choice for choice in all_choices if dataset in (None, choice.dataset)]
             views.append(
                 View(
                     dataset,
                     scope,
-                    list(_boxes(tried)),
+                    boxes,
                     _points(tried),
                     profiles["seconds_total"],
                     profiles["tvd"],
                     cells,
                     choices,
-                    _notes(tried, _of(advice, dataset, scope), profiles, cells, choices, limit),
+                    _notes(tried, _of(advice, dataset, scope), boxes, profiles, cells, choices, limit),
                 )
             )
     return views
@@ -194,6 +197,12 @@ def measure_title(name: str) -> tuple[str, str]:
     return measure.title, measure.unit
 
 
+def longest_time(results: Results) -> float | None:
+    """Return the longest time known of any run, in seconds; None where no run has one."""
+    times = pd.concat([results.advice["seconds_total"], results.reconstructions["seconds_total"]])
+    return _number(times[times > 0].max())
+
+
 def regret_share(charged: pd.DataFrame) -> pd.Series[float]:
     """Regret in units of what a random choice loses; NaN where every configuration is as good."""
     floor = charged["pud_true_mean"] - charged["pud_true_min"]
@@ -227,7 +236,9 @@ def _by_variant(frame: pd.DataFrame) -> Iterator[tuple[str, bool, pd.DataFrame]]
         yield str(variant), bool(histogram), part
 
 
-def _boxes(charged: pd.DataFrame) -> Iterator[Box]:
+def _boxes(charged: pd.DataFrame, everything: pd.DataFrame) -> Iterator[Box]:
+    problem = list(RECONSTRUCTION)
+    known = everything[problem].drop_duplicates()["histogram"].value_counts()
     for variant, histogram, part in _by_variant(charged):
         values = np.sort(part["tvd"].to_numpy(dtype=np.float64))
         q1, median, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
@@ -240,6 +251,7 @@ def _boxes(charged: pd.DataFrame) -> Iterator[Box]:
             variant,
             histogram,
             len(values),
+            len(part[problem].drop_duplicates()) < int(known[histogram]),
             count_lost(part),
             *(low, q1, median, q3, high, mean),
             np.unique(dots.round(4)).tolist(),
@@ -250,7 +262,9 @@ def _points(charged: pd.DataFrame) -> list[Point]:
     problems = list(RECONSTRUCTION)
     found = []
     for variant, histogram, part in _by_variant(charged):
-        seconds = shifted_geometric_mean(part["seconds_total"], TIME_SHIFT)
+        seconds = mean_time(part["seconds_total"], TIME_SHIFT)
+        if np.isnan(seconds):  # nothing ran, and no time is known to charge: it has no place on the axis
+            continue
         tried = len(part[problems].drop_duplicates())
         found.append((variant, histogram, tried, count_lost(part), seconds, float(part["tvd"].mean())))
     points = []
@@ -314,6 +328,7 @@ def _choices(charged: pd.DataFrame) -> Iterator[Choice]:
 def _notes(
     tried: pd.DataFrame,
     advice: pd.DataFrame,
+    boxes: Sequence[Box],
     profiles: dict[str, Profile | None],
     cells: Sequence[Cell],
     choices: Sequence[Choice],
@@ -322,9 +337,13 @@ def _notes(
     """One sentence under each figure: the sample and how failures are counted."""
     lost = count_lost(tried)
     time = f"the time limit of {limit:g} s" if limit is not None else "the longest time seen"
+    if tried["seconds_total"].isna().any():
+        time = "an unknown time, so not drawn"
     runs = plural(len(tried), "reconstruction")
     notes = {
-        "tvd": f"{runs}, each masked table once." + _charged(lost, "TVD 1"),
+        "tvd": f"{runs}, each masked table once."
+        + _charged(lost, "TVD 1")
+        + (" * not run on all problems." if any(box.partial for box in boxes) else ""),
         "pareto": f"{runs}. Times are geometric means with a shift of {TIME_SHIFT:g} s."
         + _charged(lost, f"TVD 1 and {time}"),
         "regret": f"{plural(sum(cell.n for cell in cells), 'advisor run')}, averaged over seeds."
@@ -337,7 +356,8 @@ def _notes(
     for name, metric, unit in (("profile-time", "seconds_total", " s"), ("profile-tvd", "tvd", "")):
         profile = profiles[metric]
         notes[name] = f"{plural(profile.n if profile else 0, 'problem')}, averaged over seeds."
-        notes[name] += f" Ratios after adding {PROFILE_SHIFTS[metric]:g}{unit}. A failure is never within."
+        notes[name] += f" Ratios after adding {PROFILE_SHIFTS[metric]:g}{unit}."
+        notes[name] += " A failure, or a problem not tried, is never within."
     return notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness.statistics import charge, overview, shifted_geometric_mean
+from aegis_opt.harness.statistics import RECONSTRUCTION, charge, mean_time, overview
 from aegis_opt.harness.store import Results
-from aegis_opt.report.series import TIME_SHIFT, once, regret_share
+from aegis_opt.report.series import TIME_SHIFT, longest_time, once, regret_share
 
 Kind = Literal["text", "category", "count", "number", "share", "bar", "seconds"]
 
@@ -52,21 +53,24 @@ _LOST = [
 _REGRET = Column(
     "share", "regret / random", "bar", "0: the best configuration was chosen; 1: as bad as choosing at random"
 )
-_TAU = Column("tau", "tau", "number", "Kendall's, estimated against true order; mean where defined")
+_TAU = Column(
+    "tau", "tau", "number", "Kendall's, estimated against true order; mean of the runs that have one"
+)
 
 
 def page_tables(results: Results) -> list[PageTable]:
     """Return the tables of a comparison, in the order of the page."""
     limit = results.meta["settings"].get("time_limit")
+    longest = longest_time(results)
     tables = []
     if len(results.advice):
-        tables += [_overview(results.advice, limit), _advice(results.advice, limit)]
+        tables += [_overview(results.advice, limit, longest), _advice(results.advice, limit, longest)]
     if len(results.reconstructions):
-        tables.append(_reconstructions(results.reconstructions, limit))
+        tables.append(_reconstructions(results.reconstructions, limit, longest))
     return [*tables, _without_result(results)]
 
 
-def _overview(advice: pd.DataFrame, limit: float | None) -> PageTable:
+def _overview(advice: pd.DataFrame, limit: float | None, longest: float | None) -> PageTable:
     columns = [
         *_RUN,
         Column("regret", _REGRET.title, "bar", _REGRET.help),
@@ -77,14 +81,17 @@ def _overview(advice: pd.DataFrame, limit: float | None) -> PageTable:
         Column("no_winner", "no winner", "count", "charged as a choice at random"),
         *_LOST,
     ]
-    found = overview(advice, limit, shift=TIME_SHIFT)
-    note = "Complete advisor runs over all data sets, measures and seeds. Failures are charged in every mean."
+    found = overview(advice, limit, shift=TIME_SHIFT, longest=longest)
+    note = (
+        "Complete advisor runs over all data sets, measures and seeds. Failures are charged in the means of "
+        "regret and time; tau is averaged over the runs that have one."
+    )
     return _table("overview", "Advice by variant", note, columns, found)
 
 
-def _advice(advice: pd.DataFrame, limit: float | None) -> PageTable:
+def _advice(advice: pd.DataFrame, limit: float | None, longest: float | None) -> PageTable:
     groups = ["dataset", "measure", "variant", "scope", "histogram"]
-    charged = charge(advice, limit)
+    charged = charge(advice, limit, longest=longest)
     charged["share"] = regret_share(charged)
     rows = []
     for key, everything in advice.groupby(groups, sort=True):
@@ -127,20 +134,28 @@ def _advice(advice: pd.DataFrame, limit: float | None) -> PageTable:
         Column("no_winner", "no winner", "count", "charged as a choice at random"),
         *_LOST,
     ]
-    note = "One line per data set, measure and variant, averaged over seeds."
+    note = (
+        "One line per data set, measure and variant, averaged over seeds. Failures are charged in the means "
+        "of regret and time; tau and PUD error are averaged over the runs that have them."
+    )
     return _table("advice", "Advice in detail", note, columns, pd.DataFrame(rows))
 
 
-def _reconstructions(reconstructions: pd.DataFrame, limit: float | None) -> PageTable:
+def _reconstructions(reconstructions: pd.DataFrame, limit: float | None, longest: float | None) -> PageTable:
     groups = ["dataset", "variant", "scope", "histogram"]
     frame = once(reconstructions)
-    charged = charge(frame, limit)
+    charged = charge(frame, limit, longest=longest)
+    problem = list(RECONSTRUCTION)
+    same = ["dataset", "scope", "histogram"]
+    known = Counter(frame[problem].drop_duplicates()[same].itertuples(index=False, name=None))
     rows = []
     for key, everything in frame.groupby(groups, sort=True):
         part = charged.loc[charged.index.intersection(everything.index)]
+        problems = known[key[0], key[2], key[3]]
         rows.append(
             dict(zip(groups, key, strict=True))
             | {
+                "ran_on": f"{part.groupby(problem).ngroups:,} of {problems:,}",
                 "mean": part["tvd"].mean(),
                 "median": part["tvd"].median(),
                 "residual": part["residual"].max(),
@@ -154,6 +169,7 @@ def _reconstructions(reconstructions: pd.DataFrame, limit: float | None) -> Page
     columns = [
         _DATASET,
         *_RUN,
+        Column("ran_on", "ran on", "text", "problems tried, of those of all variants; failures included"),
         Column(
             "mean", "mean TVD", "bar", "total variation distance to the raw joint table; a failure counts 1"
         ),
@@ -169,7 +185,10 @@ def _reconstructions(reconstructions: pd.DataFrame, limit: float | None) -> Page
         ),
         *_LOST,
     ]
-    note = "Single tables against the raw ones. Failures are charged in every mean."
+    note = (
+        "Single tables against the raw ones. Failures are charged in the means of TVD and time. Where a "
+        "variant did not run on all problems, its means are of those it ran on: compare with care."
+    )
     return _table("reconstructions", "Reconstructions", note, columns, pd.DataFrame(rows))
 
 
@@ -228,7 +247,7 @@ def _winners(best: pd.Series[Any]) -> str | None:
 
 
 def _mean_time(charged: pd.DataFrame) -> float:
-    return shifted_geometric_mean(charged["seconds_total"], TIME_SHIFT) if len(charged) else np.nan
+    return mean_time(charged["seconds_total"], TIME_SHIFT)
 
 
 def _lost(frame: pd.DataFrame, *statuses: str) -> dict[str, int]:

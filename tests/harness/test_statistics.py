@@ -108,3 +108,12 @@ def test_a_profile_averages_over_seeds_and_needs_a_shift_where_the_best_is_nothi
         performance_profile(frame, "tvd", problem=["dataset"])
     profile = performance_profile(frame, "tvd", problem=["dataset"], shift=0.1, taus=[1, 2])
     assert profile.to_dict("list") == {"a": [0.0, 1.0], "b": [1.0, 1.0]}
+
+
+def test_where_nothing_has_a_time_a_failure_costs_an_unknown_one_never_nothing() -> None:
+    lost = ADVICE[ADVICE["status"] == "failed"]
+    assert charge(lost, None)["seconds_total"].isna().all()
+    assert overview(lost, None)["seconds"].isna().all()
+    assert overview(lost, None, longest=3.0)["seconds"].tolist() == pytest.approx([3.0])
+    free = pd.concat([lost, ADVICE.iloc[:1].assign(seconds_total=0.0)])  # a choice at random takes no time
+    assert charge(free, None, longest=3.0)["seconds_total"].tolist() == [3.0, 0.0]

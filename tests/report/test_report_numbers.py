@@ -1,5 +1,8 @@
 """The numbers of the report are those of the rows: nothing dropped, failures charged, scopes apart."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS, c
 
 from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness.store import Results
+from aegis_opt.report import write_report
 from aegis_opt.report.rankings import MOST, REACH, Ranking, first_shown, rankings_of
 from aegis_opt.report.series import TIME_SHIFT, View, once, typed, variants_of, views_of
 from aegis_opt.report.tables import PageTable, page_tables
@@ -264,3 +268,32 @@ def test_every_run_without_a_result_is_listed_with_its_reason(
 
 def test_variants_keep_the_order_of_the_plan(plain: Results) -> None:
     assert variants_of(plain) == list(VARIANTS)
+
+
+def test_where_every_run_failed_without_a_limit_no_time_is_made_up(small: Results, tmp_path: Path) -> None:
+    frames = {name: frame[frame["variant"] == "broken"] for name, frame in frames_of(small).items()}
+    broken = with_types(changed(small, **frames))
+    broken = replace(broken, meta=broken.meta | {"settings": {"time_limit": None}})
+    for table in page_tables(broken)[:3]:
+        place = [column.key for column in table.columns].index("seconds")
+        assert {row[place] for row in table.rows} == {None}
+    assert all(view.points == [] for view in views_of(broken))
+    write_report(broken, tmp_path / "report.html")
+    mixed = replace(broken, reconstructions=with_types(small).reconstructions)
+    longest = mixed.reconstructions["seconds_total"].max()
+    assert page_tables(mixed)[0].rows[0][6] == pytest.approx(longest, rel=1e-4)
+
+
+def test_a_variant_that_ran_on_few_problems_is_marked(small: Results) -> None:
+    rows = small.reconstructions
+    hard = (rows["variant"] == "ipf") & (rows["attribute"] != "a0") & rows["histogram"]
+    plain = with_types(changed(small, reconstructions=rows.assign(status=rows["status"].mask(hard, SKIPPED))))
+    found = next(table for table in page_tables(plain) if table.id == "reconstructions")
+    place = [column.key for column in found.columns].index("ran_on")
+    told = {(row[1], row[3]): row[place] for row in found.rows}
+    assert told["ipf", "yes"] == "1 of 3"
+    assert told["ipf", "no"] == told["broken", "yes"] == "3 of 3"
+    assert told["absent", "yes"] == "0 of 3"
+    [view] = views_of(plain)
+    assert [(box.variant, box.histogram) for box in view.boxes if box.partial] == [("ipf", True)]
+    assert "* not run on all problems" in view.notes["tvd"]

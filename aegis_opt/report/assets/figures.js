@@ -32,7 +32,7 @@ function drawBoxes({ root, view, width, hidden, mark }) {
         ["median", number(box.median)], ["mean", number(box.mean)], ["quartiles", `${number(box.q1)} to ${number(box.q3)}`],
         ["whiskers", `${number(box.low)} to ${number(box.high)}`], [boxed ? "distinct outliers" : "distinct values", count(box.dots.length)],
         ["reconstructions", count(box.n)], ["of these charged as 1", count(box.charged)]]));
-      root.append(svg("text", { class: "soft", x: width - 4, y: middle + 4, "text-anchor": "end" }, count(box.n)));
+      root.append(svg("text", { class: "soft", x: width - 4, y: middle + 4, "text-anchor": "end" }, `${count(box.n)}${box.partial ? "*" : ""}`));
     });
   });
   return y + 42;

@@ -11,6 +11,7 @@ function cell(column, value, largest) {
   if (text.length > 60) node.classList.add("long");
   if (missing || (column.kind === "count" && value === 0)) node.classList.add("none");
   if (ALARMS.includes(column.key) && value > 0) node.classList.add("alarm");
+  if (column.key === "ran_on" && new Set(text.split(" of ")).size > 1) node.classList.add("alarm");
   if (column.kind === "bar" && isNumber(value)) {
     node.classList.add("bar-cell");
     node.style.setProperty("--fill", `${100 * Math.min(1, Math.max(0, value / largest))}%`);
@@ -33,7 +34,7 @@ function buildTable(table) {
   const shown = el("span", { class: "count", role: "status" });
   const more = el("button", { type: "button", class: "button more", onclick: () => { state.all = !state.all; draw(); } });
 
-  function draw() {
+  function draw(paper = false) {
     let rows = table.rows.filter((row, i) =>
       state.words.every((word) => haystacks[i].includes(word)) &&
       Object.entries(state.menus).every(([key, value]) => value === "" || String(row[index[key]]) === value));
@@ -43,7 +44,7 @@ function buildTable(table) {
       rows = rows.slice().sort((a, b) =>
         empty(a) - empty(b) || (empty(a) ? 0 : (state.descending ? -1 : 1) * compare(a[i], b[i])));
     }
-    const visible = state.all ? rows : rows.slice(0, ROWS_SHOWN);
+    const visible = state.all || paper ? rows : rows.slice(0, ROWS_SHOWN);
     body.replaceChildren(...visible.map((row) =>
       el("tr", {}, ...row.map((value, i) => cell(table.columns[i], value, largest[i])))));
     if (!visible.length) {
@@ -80,6 +81,8 @@ function buildTable(table) {
     draw();
   } });
   draw();
+  addEventListener("beforeprint", () => draw(true));  // paper has no button for more
+  addEventListener("afterprint", () => draw());
   return el("div", { class: "card table-card", id: `table-${table.id}` },
     el("h3", {}, table.title), el("p", {}, table.note),
     el("div", { class: "controls" }, el("label", {}, "Filter", search), ...menus, shown),
