@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 
@@ -35,12 +36,13 @@ def write_summary(
         "# Which norm deserves trust",
         f"Generated from {quality['family'].nunique()} synthetic families with known truth, seed {seed}, "
         "histograms known. Means over families, attributes, configurations and measures "
-        f"({', '.join(measures)}).",
+        f"({', '.join(measures)}). A table that failed counts with TVD 1; pud_error and tau are means of the "
+        "runs that have them.",
         "## Distance to the truth",
         _table(_overall(quality)),
         *_on_quality(quality),
         "## By family",
-        "TVD to the raw table, fractional tables:",
+        "TVD to the raw table, fractional tables (a failure counts 1):",
         _table(_by_family(quality)),
         *_on_families(quality),
         "## Equally good answers",
@@ -60,8 +62,15 @@ def write_summary(
 
 
 def _overall(quality: pd.DataFrame) -> pd.DataFrame:
+    """Mean over the families; failures as counts, "3 of 12"."""
     keys = ["norm", "kind", "scope"]
-    return quality.groupby(keys)[["tvd", "pud_error", "tau", "no_winner", "failed"]].mean().reset_index()
+    groups = quality.groupby(keys)
+    found = groups[["tvd", "pud_error", "tau", "no_winner"]].mean()
+    counts = quality.assign(lost=(quality["failed"] * quality["runs"]).round()).groupby(keys)
+    sums = counts[["lost", "runs", "tables_failed", "tables"]].sum().astype(int)
+    found["runs failed"] = [f"{row.lost} of {row.runs}" for row in sums.itertuples()]
+    found["tables failed"] = [f"{row.tables_failed} of {row.tables}" for row in sums.itertuples()]
+    return found.reset_index()
 
 
 def _on_quality(quality: pd.DataFrame) -> list[str]:
@@ -69,13 +78,25 @@ def _on_quality(quality: pd.DataFrame) -> list[str]:
     overall = _overall(quality)
     for scope, title in (("single", "From one view"), ("pooled", "From all views together")):
         part = overall[overall["scope"] == scope]
-        tvd, pud = _first(part.sort_values("tvd")), _first(part.sort_values("pud_error"))
-        worst = _first(part.sort_values("tvd", ascending=False))
-        found.append(
-            f"- {title}, the least TVD is that of {tvd['norm']} ({tvd['kind']}): {tvd['tvd']:.3f}; the "
-            f"largest that of {worst['norm']} ({worst['kind']}): {worst['tvd']:.3f}. The deviations are "
-            f"closest with {pud['norm']} ({pud['kind']}): off by {pud['pud_error']:.0%} of the true ones."
-        )
+        worked = part[~_all_failed(part["tables failed"])]
+        if worked.empty:
+            found.append(f"- {title}, no table was reconstructed: nothing can be said of the norms.")
+        else:
+            least, largest = worked["tvd"].min(), part["tvd"].max()
+            found.append(
+                f"- {title}, the least TVD is that of {_tied(worked, 'tvd', least)}: {least:.3f}; the "
+                f"largest that of {_tied(part, 'tvd', largest)}: {largest:.3f}."
+            )
+        whole = part[part["runs failed"].str.startswith("0 of ") & part["pud_error"].notna()]
+        if len(whole):
+            least = whole["pud_error"].min()
+            among = "" if len(whole) == len(part) else "Of those whose runs all worked, the"
+            found.append(
+                f"- {title}. {among or 'The'} deviations are closest with "
+                f"{_tied(whole, 'pud_error', least)}: off by {least:.0%} of the true ones."
+            )
+        else:
+            found.append(f"- {title}, every norm has failed runs: their deviations are not compared.")
         ordered = part.dropna(subset="tau")
         if len(ordered):
             low, high = ordered["tau"].min(), ordered["tau"].max()
@@ -84,23 +105,43 @@ def _on_quality(quality: pd.DataFrame) -> list[str]:
         if len(silent):
             named = ", ".join(f"{r['norm']} ({r['kind']}) {r['no_winner']:.0%}" for _, r in silent.iterrows())
             found.append(f"- {title}, no winner is named in this share of the runs: {named}.")
-    failed = overall[overall["failed"] > 0]
-    if len(failed):
-        named = ", ".join(f"{r['norm']} ({r['kind']}, {r['scope']})" for _, r in failed.iterrows())
-        found.append(f"- Runs that failed, timed out or were skipped: {named}.")
+    for column, title in (("tables failed", "Tables"), ("runs failed", "Advisor runs")):
+        lost = overall[~overall[column].str.startswith("0 of ")]
+        if len(lost):
+            named = ", ".join(f"{_name(r)} {r[column]}" for _, r in lost.iterrows())
+            found.append(f"- {title} that failed, timed out or were skipped: {named}.")
+    never = overall[_all_failed(overall["tables failed"])]
+    if len(never):
+        named = ", ".join(_name(row) for _, row in never.iterrows())
+        found.append(f"- Never succeeded, so nothing is known of them here: {named}.")
     return ["\n".join(found)]
+
+
+def _all_failed(counts: pd.Series[str]) -> pd.Series[bool]:
+    return counts.map(lambda text: len(set(text.split(" of "))) == 1)
+
+
+def _name(row: pd.Series[Any]) -> str:
+    return f"{row['norm']} ({row['kind']}, {row['scope']})"
+
+
+def _tied(rows: pd.DataFrame, column: str, value: float) -> str:
+    """Name all norms that have the value."""
+    equal = rows[np.isclose(rows[column], value, rtol=1e-9, atol=1e-12)]
+    return " and ".join(f"{row['norm']} ({row['kind']})" for _, row in equal.iterrows())
 
 
 def _by_family(quality: pd.DataFrame) -> pd.DataFrame:
     part = quality[quality["kind"] == "fractional"]
-    wide = part.pivot_table(index="family", columns=["scope", "norm"], values="tvd", sort=False)
+    wide = part.pivot_table(index="family", columns=["scope", "norm"], values="tvd", sort=False, dropna=False)
     wide.columns = wide.columns.map("{0[1]}, {0[0]}".format)
     return wide.reset_index()
 
 
 def _on_families(quality: pd.DataFrame) -> list[str]:
-    part = quality[quality["kind"] == "fractional"]
-    wins = part.loc[part.groupby(["family", "scope"])["tvd"].idxmin()]
+    part = quality[(quality["kind"] == "fractional") & (quality["tables_failed"] < quality["tables"])]
+    least = part.groupby(["family", "scope"])["tvd"].transform("min")
+    wins = part[np.isclose(part["tvd"], least, rtol=1e-9, atol=1e-12)]  # equal ones count each
     found = []
     for scope, rows in wins.groupby("scope"):
         counts = ", ".join(f"{norm} {count}" for norm, count in rows["norm"].value_counts().items())
@@ -121,22 +162,27 @@ def _on_spread(spread: pd.DataFrame) -> list[str]:
         f"- Widest: {most['norm']} ({most['kind']}, {most['scope']}) on {most['family']}: the mutual "
         f"information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth "
         f"being {most['mi_true']:.3f}.\n"
-        f"- One answer only, to 6 digits: {', '.join(single) or 'none'}."
+        f"- No spread found, to 6 digits: {', '.join(single) or 'none'}."
     ]
 
 
 def _on_factors(factors: pd.DataFrame) -> list[str]:
-    keeps = factors[factors["off_totals"] == 0]
+    keeps = factors[(factors["off_totals"] == 0) & factors["factor"].notna()]
     found = []
     for norm, rows in keeps.groupby("norm"):
         best = _first(rows.sort_values("factor"))
+        equal = rows[np.isclose(rows["factor"], best["factor"], rtol=1e-9)]
+        comes = "comes closest" if len(equal) == 1 else "come equally close"
         found.append(
-            f"- {norm}: of the roundings that keep all totals, {best['rounding']} comes closest, "
-            f"{best['factor']:.4f} of the optimum on average, {best['largest']:.4f} at worst."
+            f"- {norm}: of the roundings that keep all totals, {' and '.join(equal['rounding'])} {comes}, "
+            f"{best['factor']:.4f} of the optimum on average, {equal['largest'].max():.4f} at worst."
         )
     broken = factors[factors["off_totals"] > 0].groupby("rounding")["off_totals"].mean()
     for name, share in broken.items():
         found.append(f"- {name} breaks totals in {share:.0%} of its tables.")
+    for name, rows in factors[factors["impossible"] > 0].groupby("rounding"):
+        lost, made = rows["impossible"].sum(), rows["tables"].sum()
+        found.append(f"- {name} was impossible for {lost} of {lost + made} tables.")
     return ["\n".join(found)]
 
 

@@ -24,6 +24,8 @@ from aegis_opt.files import atomic_path
 from aegis_opt.harness.experiments.base import new_figure
 from aegis_opt.harness.findings import write_summary
 from aegis_opt.harness.run import run_comparison
+from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
+from aegis_opt.harness.statistics import charge
 from aegis_opt.harness.truth import Case, Prepared, prepare
 from aegis_opt.masking import Configurations, Generalize
 from aegis_opt.measures import get_measure
@@ -56,11 +58,14 @@ class Research:
     Attributes
     ----------
     quality : DataFrame
-        Per family, variant and scope: tvd, pud_error (share of the mean true PUD), tau, no_winner, failed.
+        Per family, variant and scope: tvd (a failure counts 1), pud_error (share of the mean true PUD) and
+        tau (both of the runs that have them), no_winner and failed (shares of the runs), runs, tables,
+        tables_failed (counts; a failure is a run that failed, timed out or was skipped).
     spread : DataFrame
         Per family, norm, kind and scope: range of the mutual information over equally good tables.
     factors : DataFrame
-        Per norm and rounding: distance over that of the best whole table, and share of tables off totals.
+        Per norm and rounding: distance over that of the best whole table, share of tables off totals, and
+        counts of tables made and impossible to make.
     summary : str
         In words, Markdown.
     files : tuple of Path
@@ -210,14 +215,21 @@ def _random_ranges(n: int, rng: np.random.Generator) -> Generalize:
 
 def _quality(reconstructions: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFrame:
     keys = ["dataset", "variant", "scope"]
-    tvd = reconstructions.groupby(keys)["tvd"].mean()
+    without = [FAILED, TIMED_OUT, SKIPPED]
+    tables = reconstructions.assign(
+        tvd=charge(reconstructions, None)["tvd"], lost=reconstructions["status"].isin(without)
+    )
+    tvd = tables.groupby(keys).agg(
+        tvd=("tvd", "mean"), tables=("lost", "size"), tables_failed=("lost", "sum")
+    )
     advice = advice.assign(
         share=advice["pud_error"] / advice["pud_true_mean"],
-        no_winner=advice["status"] == "no winner",
-        failed=advice["status"].isin(["failed", "timed out", "skipped"]),
+        no_winner=advice["status"] == NO_WINNER,
+        failed=advice["status"].isin(without),
     )
     columns = {"share": "pud_error", "tau": "tau", "no_winner": "no_winner", "failed": "failed"}
     grouped = advice.groupby(keys)[list(columns)].mean().rename(columns=columns)
+    grouped["runs"] = advice.groupby(keys).size()
     joined = pd.concat([tvd, grouped], axis=1).reset_index().rename(columns={"dataset": "family"})
     joined["norm"] = [_norm(variant) for variant in joined["variant"]]
     whole = joined["variant"].str.startswith("integer") | joined["variant"].str.contains("+", regex=False)
@@ -270,13 +282,14 @@ def _factors(datasets: Sequence[Prepared], repeats: int) -> pd.DataFrame:
         best = [float(reconstruct(problem, "integer", norm=norm).objective) for problem in problems]
         starts = [_start(problem, norm) for problem in problems]
         for name, rounding in ROUNDINGS.items():
-            ratios, off = [], []
+            ratios, off, impossible = [], [], 0
             for problem, least, (nearest, even) in zip(problems, best, starts, strict=True):
                 table = even if name == "hypergeometric" else nearest
                 for seed in range(repeats if rounding.random else 1):
                     try:
                         whole = round_table(problem, table, name, seed=seed)
                     except RoundingImpossible:
+                        impossible += 1
                         continue
                     off.append(problem.residual(whole) > 1e-9)
                     if least > 0:
@@ -289,6 +302,7 @@ def _factors(datasets: Sequence[Prepared], repeats: int) -> pd.DataFrame:
                     "largest": float(np.max(ratios)) if ratios else float("nan"),
                     "off_totals": float(np.mean(off)) if off else float("nan"),
                     "tables": len(off),
+                    "impossible": impossible,
                 }
             )
     return pd.DataFrame(rows)
@@ -320,7 +334,8 @@ def draw(quality: pd.DataFrame) -> Figure:
                     color=colours[str(norm)],
                     label=f"{norm}, {kind}, {scope}",
                 )
-            axes[i, j].set(xlabel=name, ylabel=title, ylim=(0, None))
+            axes[i, j].set(xlabel=name, ylabel=title, ylim=(0, None), xticks=sorted(part[name].unique()))
+            axes[i, j].xaxis.set_major_formatter("{x:g}")
     handles, titles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, titles, loc="outside lower center", ncols=4, fontsize=7)
+    figure.legend(handles, titles, loc="outside lower center", ncols=min(4, 2 * len(varied)), fontsize=7)
     return figure

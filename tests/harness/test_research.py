@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 
 from aegis_opt.harness.findings import write_summary
 from aegis_opt.harness.research import VARIANTS, Research, list_families, make_family, run_research
+from aegis_opt.harness.schema import FAILED, TIMED_OUT
+from aegis_opt.harness.store import load_results
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +84,43 @@ def test_families_vary_one_thing_and_repeat_with_their_seed() -> None:
     one, same, other = (make_family(6, 1, 2, seed=seed, small=True).source for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(one, same)
     assert not one.equals(other)
+
+
+def test_failures_are_charged_and_said(
+    found: tuple[Research, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = load_results(found[1] / "norms-runs")
+    tables, advice = runs.reconstructions, runs.advice
+    never = tables["variant"] == "convex:l1"
+    one = (tables["variant"] == "ipf") & ~tables[["variant", "scope"]].duplicated()
+    lost = replace(
+        runs,
+        reconstructions=tables.assign(
+            tvd=tables["tvd"].mask(never | one), status=tables["status"].mask(never | one, TIMED_OUT)
+        ),
+        advice=advice.assign(
+            pud_error=float("nan"), tau=float("nan"), status=FAILED, certified=False, regret=float("nan")
+        ),
+    )
+    monkeypatch.setattr("aegis_opt.harness.research.run_comparison", lambda *_, **__: lost)
+    research = run_research(tmp_path, small=True)
+    quality = research.quality.set_index(["variant", "scope"])
+    assert (quality.loc["convex:l1", "tvd"] == 1).all()
+    assert (quality.loc["convex:l1", "tables_failed"] == quality.loc["convex:l1", "tables"]).all()
+    assert quality["tvd"].notna().all()
+    text = research.summary
+    assert "nan" not in text
+    assert "l1, pooled" in text
+    assert "Never succeeded, so nothing is known of them here: l1 (fractional, pooled)" in text
+    assert "every norm has failed runs" in text
+    assert "kl (fractional, pooled) 1 of 2" in text
+    assert "the largest that of l1 (fractional): 1.000" in text
+
+
+def test_ties_are_named_and_no_spread_found_is_no_proof(found: tuple[Research, Path]) -> None:
+    research, _ = found
+    assert "One answer only" not in research.summary
+    assert "No spread found" in research.summary
+    tied = write_summary(research.quality, research.spread, research.factors.assign(factor=2.0), ["mi"], 0)
+    assert "controlled and" in tied
+    assert "come equally close" in tied
