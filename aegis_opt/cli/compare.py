@@ -9,7 +9,7 @@ from aegis_opt.cli.arguments import refuse_given
 from aegis_opt.cli.experiment import require, run_named
 from aegis_opt.cli.output import make_console, make_table, print_json, progress, show_facts, show_table
 from aegis_opt.harness import Case, Results, overview, run_comparison
-from aegis_opt.harness.schema import FAILED, SKIPPED, TIMED_OUT
+from aegis_opt.harness.schema import FAILED, OK, SKIPPED, TIMED_OUT
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHIFT = 0.01  # seconds, of the geometric mean of times
+_HEADINGS = {OK: "Doubtful"}  # what is wrong with a run that names a winner
 _COUNTS = ("no_winner", "failed", "timed_out", "skipped")
 _MEANING = (
     "regret: what the winner truly costs above the best configuration, as a share of what a random choice "
@@ -98,7 +99,10 @@ def _facts(arguments: argparse.Namespace, results: Results) -> list[tuple[str, s
     data = ", ".join(f"{name} ({d['records']:,} records)" for name, d in results.meta["datasets"].items())
     facts = [("Data", data), ("Columns", _MEANING)]
     facts += [
-        (problem["status"].capitalize(), f"{problem['variant']}, {problem['scope']}: {problem['error']}")
+        (
+            _HEADINGS.get(problem["status"], problem["status"].capitalize()),
+            f"{problem['variant']}, {problem['scope']}: {problem['error']}",
+        )
         for problem in _problems(results.advice)
     ]
     found = f"{len(results.advice):,} advisor runs and {len(results.reconstructions):,} reconstructions"
@@ -107,8 +111,9 @@ def _facts(arguments: argparse.Namespace, results: Results) -> list[tuple[str, s
 
 
 def _problems(advice: pd.DataFrame) -> list[dict[str, str]]:
-    """List what did not run, once per variant and reason."""
-    bad = advice[advice["status"].isin([FAILED, TIMED_OUT, SKIPPED])]
+    """List what did not run, or not as it should, once per variant and scope."""
+    doubtful = (advice["status"] == OK) & advice["error"].notna()
+    bad = advice[advice["status"].isin([FAILED, TIMED_OUT, SKIPPED]) | doubtful]
     first = bad.drop_duplicates(["variant", "status", "scope"])
     return [
         {key: str(row[key]) for key in ("variant", "scope", "status", "error")} for _, row in first.iterrows()

@@ -20,7 +20,7 @@ _END = {
     "seconds_total": "DOUBLE",
     "peak_mb": "DOUBLE",  # growth of resident memory, MiB; null where the system cannot tell
     "status": "VARCHAR",
-    "error": "VARCHAR",  # what went wrong; null where nothing did
+    "error": "VARCHAR",  # what went wrong, also in a run that ended well; null where nothing did
 }
 
 COLUMNS: dict[Table, dict[str, str]] = {

@@ -21,6 +21,7 @@ from aegis_opt.harness.truth import Prepared
 from aegis_opt.harness.variant import Variant
 from aegis_opt.measures import Measure, tvd
 from aegis_opt.problem import Problem
+from aegis_opt.reconstruction import Status
 
 _EQUAL = 9  # digits, relative to the largest deviation, up to which two deviations are tied
 
@@ -171,7 +172,7 @@ def _advise(job: Job, unit: Unit) -> Finding:
         "seconds_total": seconds,
         "peak_mb": peak,
         "status": NO_WINNER,
-        "error": advice.reason if advice.best is None else None,
+        "error": advice.reason if advice.best is None else _doubt(advice),
     }
     if advice.best is not None:
         found |= {
@@ -181,6 +182,15 @@ def _advise(job: Job, unit: Unit) -> Finding:
             "status": OK,
         }
     return Finding(found, _ranking(unit, advice, truth))
+
+
+def _doubt(advice: Advice) -> str | None:
+    """What is wrong with a run that names a winner: tables that miss the totals they should meet."""
+    missed = advice.attributes[advice.attributes["status"] == Status.NOT_CONVERGED.name]
+    if missed.empty:
+        return None
+    names = ", ".join(map(repr, missed["attribute"]))
+    return f"not converged: tables of {names} miss totals by up to {missed['residual'].max():.3g} records"
 
 
 def _ranking(unit: Unit, advice: Advice, truth: pd.Series) -> tuple[Row, ...]:

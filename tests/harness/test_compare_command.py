@@ -38,6 +38,22 @@ def test_json_has_the_overview_and_what_was_skipped(words, capsys) -> None:
     assert document["problems"][0]["error"].endswith("share the histogram")
 
 
+def test_a_run_whose_tables_miss_the_totals_is_told(words, capsys, tmp_path) -> None:
+    clinic = ao.datasets.clinic(200)
+    clinic.frame.to_csv(tmp_path / "people.csv", index=False)
+    ao.save_configurations(clinic.configurations, tmp_path / "masks.yaml")
+    solvers = ["--solver", "ipf[max_iterations=1]", "--solver", "ipf", "--measure", "mi"]
+    solvers += ["--scope", "pooled", "--histograms", "with"]
+    assert main([*words, *solvers, "--json"]) == 0
+    [problem] = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["status"] == "ok"
+    assert problem["error"].startswith("not converged: tables of '")
+    assert main([*words, *solvers]) == 0
+    assert "Doubtful  ipf[max_iterations=1], " in capsys.readouterr().out
+    advice = load_results(words[-1]).advice.set_index("variant")
+    assert advice.loc[["ipf"], "error"].isna().all()
+
+
 def test_a_solver_that_is_not_installed_is_skipped_visibly_here_and_in_the_report(
     words, monkeypatch, capsys, tmp_path
 ) -> None:
