@@ -32,6 +32,7 @@ from aegis_opt.solvers.newton import maximise_dual
 PATIENCE = 20  # passes of plain scaling before Newton's method takes over
 HOPEFUL = 6  # its steps before a linear program looks for cells that must be 0, unless none is near 0
 EXACT = 2.0**53  # whole numbers below are subtracted without rounding
+WORTH = 1 / 200  # share of the open cells that a round of elimination must settle to be worth another
 CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
 
 
@@ -89,9 +90,10 @@ class IPF(Reconstructor):
         tolerance = max(self.tolerance, 1e-14 * problem.total)
         passes, violation = state.scale(1, tolerance)
         method = "closed-form"
-        exact = problem.is_integral and problem.total < EXACT
-        if violation > tolerance and self.accelerate and exact and state.eliminate():
-            method, violation = "elimination", state.violation()
+        if violation > tolerance and passes < self.max_iterations and self.accelerate:
+            exact = problem.is_integral and problem.total < EXACT
+            if exact and state.eliminate():
+                method, violation = "elimination", state.violation()
         if violation > tolerance and passes < self.max_iterations:
             more, violation = state.scale(min(PATIENCE, self.max_iterations) - passes, tolerance)
             passes += more
@@ -208,7 +210,7 @@ class _State:
         Where subtraction finds totals that contradict each other, all is left as it was, and for others to
         explain.
         """
-        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals))
+        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals), worth=WORTH)
         if found.open_cells.all() or not found.agrees:
             return False
         self.known.flat[self.cells] = found.values
@@ -251,7 +253,7 @@ class _State:
         for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
             excess = np.bincount(member, weights=self.x, minlength=len(total)) - total
             slack += float(np.abs(multiplier * excess).sum())
-        return slack / max(1.0, float(self.x.sum()))
+        return slack / max(1.0, float(self.x.sum() + self.known.sum()))
 
     def expand(self) -> FloatArray:
         """Table of all rows: each class spread over its rows by their shares."""

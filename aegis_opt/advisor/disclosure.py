@@ -41,8 +41,12 @@ def disclosed_share(problem: Problem, table: FloatArray) -> float:
     np.add.at(totals, reduction.class_of, table)
     values = totals.ravel()[reduction.cells]
     fixed = _determined(reduction, values)
-    # the total of a class of several rows says nothing about one of them, unless the class is empty
-    alone = np.repeat(reduction.multiplicity == 1, reduction.shape[1])[reduction.cells]
+    # the total of a class of several rows says nothing about one of them, unless they have one label only,
+    # and as many records each as the histogram tells
+    alone = reduction.multiplicity == 1
+    if problem.histogram is not None:
+        alone |= (totals > LEAST).sum(axis=1) == 1
+    alone = np.repeat(alone, reduction.shape[1])[reduction.cells]
     return float(values[fixed & alone].sum() / max(problem.total, 1e-300))
 
 

@@ -29,6 +29,8 @@ _SHAPES = {
     "TIMESTAMPTZ": _STAMP + r"(Z|[+-]\d\d(:\d\d)?)",
 }
 _TOGETHER = 8  # columns whose texts are looked at in one query
+_TOGETHER_WHOLE = 32  # and whose texts are compared with whole numbers
+_SAMPLE = 2048  # records that tell most columns which hold none
 _WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
 _WORDS = {
     "BIGINT": "integer",
@@ -146,15 +148,16 @@ class CsvTable(Table):
     def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
-        Whole numbers, the commonest, are told in one pass. Of the others a few columns per query: each query
-        has a cost of its own, and the distinct texts of all columns might not fit into memory.
+        Whole numbers, the commonest, are told in a pass of their own. Of the others a few columns per query:
+        each query has a cost of its own, and the distinct texts of all columns might not fit into memory.
         """
-        if not names:
-            return {}
-        same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
-        whole = ", ".join(f"count(c{i}) > 0 AND bool_and({same.format(i)})" for i in names)
-        answers = connection.execute(f"SELECT [{whole}] FROM texts").fetchall()[0][0]
-        found = {i: "BIGINT" for i, is_whole in zip(names, answers, strict=True) if is_whole}
+        whole = list(names)
+        for records in (
+            f"(SELECT * FROM texts LIMIT {_SAMPLE})",
+            "texts",
+        ):  # few columns come through the first
+            whole = self._whole(connection, whole, records)
+        found = dict.fromkeys(whole, "BIGINT")
         places = [i for i in names if i not in found]
         file = "file" if len(self.paths) > 1 else "0"
         shapes: dict[int, dict[int, set[str]]] = {i: {} for i in places}
@@ -171,6 +174,17 @@ class CsvTable(Table):
             found[i] = common_type(set().union(*seen.values()))
             if found[i] == "VARCHAR":
                 self._check_same_type(names[i], seen)
+        return found
+
+    def _whole(self, connection: duckdb.DuckDBPyConnection, places: Sequence[int], records: str) -> list[int]:
+        """Return the columns all of whose texts are whole numbers as DuckDB writes them."""
+        same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
+        found: list[int] = []
+        for first in range(0, len(places), _TOGETHER_WHOLE):
+            some = places[first : first + _TOGETHER_WHOLE]
+            wanted = ", ".join(f"count(c{i}) > 0 AND bool_and({same.format(i)})" for i in some)
+            answers = connection.execute(f"SELECT [{wanted}] FROM {records}").fetchall()[0][0]
+            found += [i for i, is_whole in zip(some, answers, strict=True) if is_whole]
         return found
 
     def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:

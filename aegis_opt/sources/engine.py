@@ -78,7 +78,7 @@ def first_lines(error: Exception) -> str:
     """Return what an engine says went wrong and in which file, without its advice and its stack."""
     lines = [_shortened(line.strip()) for line in str(error).splitlines()]
     files = [line for line in lines if line.startswith("file = ")]
-    ends = ("Possible ", "JVM stacktrace", "== SQL", "at ")
+    ends = ("Possible ", "JVM stacktrace", "== SQL", "LINE ", "at ")
     end = next((i for i, line in enumerate(lines) if line.startswith(ends)), len(lines))
     return "; ".join(line for line in [*lines[:end], *files] if line)[:500]
 

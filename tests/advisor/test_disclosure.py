@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -14,6 +14,7 @@ from aegis_opt.problem.feasibility import incidence
 
 
 @settings(max_examples=40, deadline=None)
+@example(3848, 1, True)  # two values of equal counts in a group of one label
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.booleans())
 def test_the_share_is_that_of_the_cells_which_cannot_vary(seed: int, views: int, histogram: bool) -> None:
     rng = np.random.default_rng(seed)

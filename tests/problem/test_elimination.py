@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import aegis_opt as ao
-from aegis_opt.problem.elimination import ROUNDS, eliminate
+from aegis_opt.advisor.disclosure import disclosed_share
+from aegis_opt.problem.elimination import eliminate
 from aegis_opt.problem.feasibility import incidence, numbered
 
 
@@ -62,19 +63,32 @@ def test_totals_that_contradict_each_other_are_not_taken_for_solved(
         assert np.array_equal(incidence(members, sizes) @ found.values, wrong)
 
 
-def test_a_long_chain_is_left_to_the_solver_and_solved() -> None:
+def test_a_long_chain_is_left_to_the_solver_and_told_as_disclosed() -> None:
     """Two bucketings of width 2, one shifted by 1: subtraction frees two cells a round, from both ends."""
-    rng = np.random.default_rng(5)
-    n = 6 * ROUNDS
-    truth = rng.poisson(5.0, size=(n, 2)) + 1
+    n = 1200
+    truth = np.random.default_rng(5).poisson(5.0, size=(n, 2)) + 1
     values = np.arange(n)
     views = [values // 2, (values + 1) // 2]
     problem = ao.Problem.from_table(truth, views, histogram=False)
     sizes, totals = totals_of(truth[:, 0].astype(float), views)
-    assert 0 < eliminate(numbered(views, sizes), totals).open_cells.sum() < n
+    assert not eliminate(numbered(views, sizes), totals).open_cells.any()
+    assert eliminate(numbered(views, sizes), totals, worth=0.01).open_cells.sum() == n - 2
     result = ao.reconstruct(problem)
+    assert result.method != "elimination"
     assert result.status is ao.Status.OPTIMAL
     assert np.allclose(result.table, truth, atol=1e-6)  # the ends determine the whole chain
+    assert disclosed_share(problem, np.asarray(result.table)) == pytest.approx(1.0)
+
+
+def test_what_is_settled_counts_in_the_gap_and_one_pass_is_one_pass() -> None:
+    """Large settled cells beside a few open ones: the gap is relative to all records, as the tolerance is."""
+    truth = np.array([5e11, 2e11, 7e11, 14, 6, 7, 16, 9, 18, 19, 5, 0])[:, None]
+    views = [[0, 0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 3], [0, 1, 1, 2, 3, 2, 3, 4, 5, 4, 5, 4]]
+    problem = ao.Problem.from_table(truth, views, histogram=False)
+    assert ao.reconstruct(problem).status is ao.Status.OPTIMAL
+    once = ao.reconstruct(problem, max_iterations=1)
+    assert once.status is ao.Status.NOT_CONVERGED
+    assert once.residual == ao.reconstruct(problem, max_iterations=1, accelerate=False).residual
 
 
 def test_shifted_bucketings_are_solved_by_elimination_exactly() -> None:

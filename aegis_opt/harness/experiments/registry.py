@@ -83,9 +83,11 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
 def _require_folder(output: str | Path) -> None:
     if not str(output):
         raise InvalidInput("output is an empty path: name a folder")
+    nearest = Path(output)
+    while not nearest.exists():  # it is made when there is something to put into it
+        nearest = nearest.parent
     try:
-        Path(output).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=output):
+        with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
         raise InvalidInput(f"cannot write to {output} ({error.strerror}): name another folder") from error
