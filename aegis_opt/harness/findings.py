@@ -128,7 +128,11 @@ def _name(row: pd.Series[Any]) -> str:
 def _tied(rows: pd.DataFrame, column: str, value: float) -> str:
     """Name all norms that have the value."""
     equal = rows[np.isclose(rows[column], value, rtol=1e-9, atol=1e-12)]
-    return " and ".join(f"{row['norm']} ({row['kind']})" for _, row in equal.iterrows())
+    return _listed([f"{row['norm']} ({row['kind']})" for _, row in equal.iterrows()])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _by_family(quality: pd.DataFrame) -> pd.DataFrame:
@@ -172,16 +176,17 @@ def _on_factors(factors: pd.DataFrame) -> list[str]:
     for norm, rows in keeps.groupby("norm"):
         best = _first(rows.sort_values("factor"))
         equal = rows[np.isclose(rows["factor"], best["factor"], rtol=1e-9)]
+        names = _listed(equal["rounding"].tolist())
         comes = "comes closest" if len(equal) == 1 else "come equally close"
         found.append(
-            f"- {norm}: of the roundings that keep all totals, {' and '.join(equal['rounding'])} {comes}, "
+            f"- {norm}: of the roundings that keep all totals, {names} {comes}, "
             f"{best['factor']:.4f} of the optimum on average, {equal['largest'].max():.4f} at worst."
         )
     broken = factors[factors["off_totals"] > 0].groupby("rounding")["off_totals"].mean()
     for name, share in broken.items():
         found.append(f"- {name} breaks totals in {share:.0%} of its tables.")
-    for name, rows in factors[factors["impossible"] > 0].groupby("rounding"):
-        lost, made = rows["impossible"].sum(), rows["tables"].sum()
+    counts = factors.groupby("rounding", sort=False)[["impossible", "tables"]].sum()
+    for name, lost, made in counts[counts["impossible"] > 0].itertuples(name=None):
         found.append(f"- {name} was impossible for {lost} of {lost + made} tables.")
     return ["\n".join(found)]
 

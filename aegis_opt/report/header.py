@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from html import escape
 from itertools import product
 from textwrap import shorten
 from typing import Any
 
-from aegis_opt.harness.schema import FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT
+from aegis_opt.errors import InvalidOption, MissingDependency, UnknownSolver
+from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness.store import Results
+from aegis_opt.harness.variant import RANDOM, Variant
 from aegis_opt.report.series import plural
 
 _NOTICES, _REASON = 8, 160  # skipped variants named in the head, and letters of their reasons
@@ -72,14 +75,23 @@ def facts(results: Results) -> str:
 def notices(results: Results) -> str:
     """Say up front what was skipped, and what the plan has that the results do not."""
     notices = [f'<li class="warn"><b>Skipped</b> {escape(text)}</li>' for text in _skipped(results)]
-    missing = _missing(results)
+    missing, planned = _missing(results)
     if missing:
         shown = "; ".join(" ".join(map(str, key)) for key in missing[:3])
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        notices.append(
-            f'<li class="bad"><b>Incomplete</b> No advice for {plural(len(missing), "combination")} planned '
-            f"(not run yet, or the run was stopped): {escape(shown + more)}.</li>"
+        more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
+        units = (
+            f"{len(missing):,} of {planned:,} units of work (an advisor run, or the tables of one attribute)"
         )
+        if "continued" in results.meta:  # by the same call again or by another one: meta.json does not say
+            mood, title = "warn", "Perhaps incomplete"
+            text = (
+                "The folder was made by several calls. Of all combinations of what they asked for, "
+                f"{units} are not here: never asked for together, not run yet, or stopped"
+            )
+        else:
+            mood, title = "bad", "Incomplete"
+            text = f"{units} that were planned are not here: not run yet, or the run was stopped"
+        notices.append(f'<li class="{mood}"><b>{title}</b> {text}: {escape(shown + more)}.</li>')
     return f'<ul class="notices">{"".join(notices)}</ul>' if notices else ""
 
 
@@ -99,14 +111,51 @@ def _skipped(results: Results) -> list[str]:
     return texts
 
 
-def _missing(results: Results) -> list[tuple[Any, ...]]:
-    if results.advice.empty:  # a comparison of reconstructions alone
-        return []
+def _missing(results: Results) -> tuple[list[tuple[Any, ...]], int]:
+    """What the plan has that the results do not, and how much is planned.
+
+    A table without any row is not looked for: some comparisons want one of the two only.
+    """
+    missing: list[tuple[Any, ...]] = []
+    planned = 0
+    for frame, about in ((results.advice, "measure"), (results.reconstructions, "attribute")):
+        if frame.empty:
+            continue
+        keys = ["dataset", "variant", "scope", "histogram", about]
+        have = set(frame[[*keys, "seed"]].itertuples(index=False, name=None))
+        have_any = {key[:-1] for key in have}
+        for key, seeds in _planned(results, about):
+            planned += len(seeds)
+            if len(seeds) > 1:
+                missing += [(*key, f"seed {seed}") for seed in seeds if (*key, seed) not in have]
+            elif key not in have_any:
+                missing.append(key)
+    return missing, planned
+
+
+def _planned(results: Results, about: str) -> Iterator[tuple[tuple[Any, ...], list[int]]]:
+    """List what was asked for, with its seeds: one where the seed makes no difference."""
     plan = results.meta["plan"]
-    order = [key for key in KEYS["advice"] if key != "seed"]
-    values = {"dataset": list(results.meta["datasets"])} | {key: plan.get(f"{key}s", []) for key in order[1:]}
-    have = set(results.advice[order].itertuples(index=False, name=None))
-    return [key for key in product(*(values[name] for name in order)) if key not in have]
+    seeds = plan.get("seeds", [])
+    for variant in plan.get("variants", []):
+        if variant == RANDOM and about == "attribute":
+            continue
+        used = seeds if _is_random(variant, results) else seeds[:1]
+        for name, described in results.meta["datasets"].items():
+            last = plan.get("measures", []) if about == "measure" else described.get("attributes", {})
+            for rest in product(plan.get("scopes", []), plan.get("histograms", []), last):
+                yield (name, variant, *rest), used
+
+
+def _is_random(name: str, results: Results) -> bool:
+    """Whether a variant runs with every seed; one that is not known here does if it did once."""
+    try:
+        variant = Variant.parse(name)
+        return not variant.is_random_choice and variant.reconstructor().is_random
+    except (InvalidOption, UnknownSolver, MissingDependency):
+        first = results.meta["plan"].get("seeds", [])[:1]
+        frames = (results.advice, results.reconstructions)
+        return any((~frame.loc[frame["variant"] == name, "seed"].isin(first)).any() for frame in frames)
 
 
 def software(meta: dict[str, Any]) -> str:

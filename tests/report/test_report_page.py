@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from results_factory import HOSTILE, VARIANTS, changed, frames_of, save_results
 from aegis_opt.cli import main
 from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
-from aegis_opt.harness import Results, ResultsError, compare
+from aegis_opt.harness import Results, ResultsError, compare, load_results
 from aegis_opt.report import write_report
 from aegis_opt.report.drawing import Looks
+from aegis_opt.report.header import notices
 from aegis_opt.report.ranking_figure import draw_rankings
 from aegis_opt.report.rankings import rankings_of
 
@@ -151,8 +153,30 @@ def test_a_comparison_that_was_stopped_is_called_incomplete(small: Results, tmp_
     rest = small.advice[small.advice["variant"] != "slow"]
     stopped = changed(small, advice=rest, reconstructions=small.reconstructions.iloc[:0])
     [page] = write_report(stopped, tmp_path / "report.html")
-    planned = 2 * len(VARIANTS) * 2 * 2 * 2  # data sets, variants, scopes, histograms, measures
-    assert f"No advice for {planned - 7 * 4} combinations planned" in page.read_text(encoding="utf-8")
+    planned = 2 * (len(VARIANTS) + 2) * 2 * 2 * 2  # two variants have two seeds
+    text = f"<b>Incomplete</b> {planned - len(rest)} of {planned} units of work"
+    assert text in page.read_text(encoding="utf-8")
+
+
+def test_a_seed_or_an_attribute_that_is_missing_makes_it_incomplete(results: Results) -> None:
+    plan = results.meta["plan"] | {"variants": [name for name in VARIANTS if name != "integer:l2"]}
+    results = replace(results, meta=results.meta | {"plan": plan})  # integer:l2 has one of its seeds only
+    assert "ncomplete</b>" not in notices(results)
+    advice, tables = results.advice, results.reconstructions
+    second = (advice["seed"] == 1) & (advice["dataset"] == "people")
+    assert second.sum() == 8
+    attribute = (tables["attribute"] == "a1") & (tables["variant"] == "ipf")
+    lost = notices(changed(results, advice=advice[~second], reconstructions=tables[~attribute]))
+    assert "<b>Incomplete</b> 16 of " in lost
+    assert "seed 1" in lost
+
+
+def test_two_calls_into_one_folder_are_not_called_stopped(tmp_path: Path) -> None:
+    for solver, scope in (("ipf", "single"), ("ipf+nearest", "pooled")):
+        compare(worked_example(), solvers=[solver], measures=["mi"], scopes=[scope], output=tmp_path / "run")
+    told = notices(load_results(tmp_path / "run"))
+    assert "<b>Incomplete</b>" not in told
+    assert "<b>Perhaps incomplete</b> The folder was made by several calls." in told
 
 
 class TestBadInput:
