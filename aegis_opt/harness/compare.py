@@ -74,8 +74,9 @@ def compare(
         Processes; other than 1 needs joblib, whose `parallel_config` then chooses the backend. Results do
         not depend on it, times do.
     time_limit : float, optional
-        Seconds for each advisor run and each reconstruction, which then run in a process of their own that
-        is killed when over.
+        Seconds, at most a week, for each advisor run and each reconstruction, which then run in a process of
+        their own that is killed when over. A solver that hangs before the work, while it is loaded, is
+        stopped a minute later.
     output : path, optional
         Results folder to write as the results come; see `load_results`. A run that was killed is continued
         by the same call. It then also holds each single reconstruction (`compare_reconstructions`).
