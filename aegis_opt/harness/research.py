@@ -336,6 +336,9 @@ def draw(quality: pd.DataFrame) -> Figure:
                 )
             axes[i, j].set(xlabel=name, ylabel=title, ylim=(0, None), xticks=sorted(part[name].unique()))
             axes[i, j].xaxis.set_major_formatter("{x:g}")
+            if part[metric].isna().all():
+                axes[i, j].set_xlim(axes[0, j].get_xlim())
+                axes[i, j].text(0.5, 0.5, "every run failed", ha="center", transform=axes[i, j].transAxes)
     handles, titles = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, titles, loc="outside lower center", ncols=min(4, 2 * len(varied)), fontsize=7)
     return figure

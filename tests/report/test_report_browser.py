@@ -249,6 +249,37 @@ def test_it_prints_in_light_colours_whatever_the_screen(browser: Browser, tmp_pa
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_paper_has_all_rows_and_says_how_many(browser: Browser) -> None:
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    assert len(browser.texts("#table-overview tbody tr")) == 32
+    assert browser.texts("#table-overview .count") == ["32 of 32 rows"]
+    assert browser.run("document.querySelector('#table-overview .count').checkVisibility()")
+    browser.send("Emulation.setEmulatedMedia", media="")
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert len(browser.texts("#table-overview tbody tr")) == 25
+
+
+def test_variants_that_did_not_run_on_everything_stand_out(browser: Browser) -> None:
+    browser.click("#table-reconstructions .more")
+    found = column(browser, "reconstructions", "ran_on")
+    marked = browser.texts("#table-reconstructions td.text.alarm")
+    assert marked == [text for text in found if text.startswith("0 of")] != []
+
+
+def test_long_names_of_data_sets_do_not_overlap(chromium: Browser, small: Results, tmp_path: Path) -> None:
+    names = ("a very long name of a data set, " * 2 + "one", "a very long name of a data set, " * 2 + "two")
+    advice = pd.concat([small.advice.assign(dataset=name) for name in names], ignore_index=True)
+    [path] = write_report(changed(small, advice=advice), tmp_path / "report.html")
+    chromium.resize(1280, 900)
+    chromium.open(path)
+    first, second = chromium.run(
+        "[...document.querySelectorAll('#figure-regret svg[role=application] text[font-weight]')]"
+        ".map((text) => { const box = text.getBoundingClientRect(); return [box.left, box.right]; })"
+    )
+    assert first[1] < second[0]
+
+
 def choose(browser: Browser, selector: str, value: str) -> None:
     browser.run(
         f"(() => {{ const s = document.querySelector({selector!r}); s.value = {value!r}; "

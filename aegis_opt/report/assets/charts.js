@@ -64,9 +64,9 @@ function symbol(name, x, y, filled, r = 5.5) {
     style: `fill:${filled ? colour(name) : "var(--card)"};stroke:${colour(name)};stroke-width:1.7` });
 }
 
-const textWidth = (text) => 6.4 * text.length;
+const textWidth = (text) => 6.8 * text.length;
 function cut(text, width) {
-  const room = Math.max(4, Math.floor(width / 6.4));
+  const room = Math.max(4, Math.floor(width / 6.8));
   return text.length > room ? `${text.slice(0, room - 1)}…` : text;
 }
 

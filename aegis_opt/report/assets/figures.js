@@ -123,7 +123,7 @@ function drawRegret({ root, view, width, hidden, mark }) {
   for (const dataset of new Set(columns.map((column) => column.dataset))) {
     const own = columns.filter((column) => column.dataset === dataset);
     const start = place.get(`${dataset}|${own[0].measure}`), end = start + own.length * w;
-    root.append(svg("text", { x: (start + end) / 2, y: 14, "text-anchor": "middle", "font-weight": 600 }, cut(dataset, end - start), svg("title", {}, dataset)),
+    root.append(svg("text", { x: (start + end) / 2, y: 14, "text-anchor": "middle", "font-weight": 600 }, cut(dataset, (end - start - 10) / 1.12), svg("title", {}, dataset)),
       svg("line", { class: "base", x1: start + 3, x2: end - 3, y1: 21, y2: 21 }));
   }
   for (const column of columns) {
