@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 
 from aegis_opt.datasets import clinic
@@ -265,7 +266,6 @@ def test_trained_scores_of_other_rows_with_the_same_tables_are_not_taken(tmp_pat
 
 
 def test_a_missing_label_is_a_class_and_other_kinds_of_tables_are_read() -> None:
-    polars = pytest.importorskip("polars")
     rng = np.random.default_rng(3)
     labels = np.where(rng.random(200) < 0.3, None, np.where(rng.random(200) < 0.5, "yes", "no"))
     frame = pd.DataFrame({"a": rng.integers(0, 9, 200), "y": labels})
