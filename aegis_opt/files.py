@@ -82,6 +82,14 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(handle)
 
 
+def probe(folder: str | os.PathLike[str]) -> None:
+    """Try to write where a folder is or would be made, and leave no trace; raise `OSError` where it fails."""
+    path = Path(folder).absolute()
+    nearest = next(place for place in (path, *path.parents) if place.exists())
+    with tempfile.TemporaryFile(dir=nearest):
+        pass
+
+
 def _open_nameless(folder: Path) -> int | None:
     """Open a file without a name in a folder, or tell that this cannot be done here."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):

@@ -12,7 +12,6 @@ import math
 import os
 import platform
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.files import atomic_path
+from aegis_opt.files import atomic_path, probe
 from aegis_opt.harness.plan import Unit
 from aegis_opt.harness.schema import COLUMNS, KEYS, SKIPPED, Row, Table
 
@@ -168,10 +167,8 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
     path = Path(folder)
     try:
         old = _known(path)
-        place = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
-        for target in (place, *(path / table for table in COLUMNS if (path / table).exists())):
-            with tempfile.TemporaryFile(dir=target):
-                pass
+        for target in (path, *(path / table for table in COLUMNS)):
+            probe(target)
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"{path} cannot be written: {reason}; choose another place") from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from pathlib import Path
 
 from aegis_opt.errors import InvalidInput, UnknownName
+from aegis_opt.files import probe
 from aegis_opt.harness.experiments import (
     end_to_end,
     generalization,
@@ -83,12 +83,8 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
 def _require_folder(output: str | Path) -> None:
     if not str(output):
         raise InvalidInput("output is an empty path: name a folder")
-    nearest = Path(output)
-    while not nearest.exists():  # it is made when there is something to put into it
-        nearest = nearest.parent
     try:
-        with tempfile.TemporaryFile(dir=nearest):
-            pass
+        probe(output)  # it is made when there is something to put into it
     except OSError as error:
         raise InvalidInput(f"cannot write to {output} ({error.strerror}): name another folder") from error
 
