@@ -10,11 +10,12 @@ The data flow is source -> summary -> problem -> reconstruction -> predictive ut
 True
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import datasets
 from aegis_opt.advisor import Advice, advise
+from aegis_opt.analysis._optimal_range import optimal_range
+from aegis_opt.analysis._seeds import spread_over_seeds
 from aegis_opt.domain import Domain
 from aegis_opt.errors import (
     AegisError,
@@ -35,7 +36,7 @@ from aegis_opt.errors import (
     UnknownSolver,
 )
 from aegis_opt.harness import Results, ResultsError, compare, compare_reconstructions, load_results
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     Configuration,
@@ -75,25 +76,20 @@ from aegis_opt.measures import (
     theils_u,
     tvd,
 )
-from aegis_opt.plotting import plot_ranking
 from aegis_opt.problem import LinearConstraint, Problem, View
-from aegis_opt.reconstruction import Reconstruction, Status
 from aegis_opt.release import OutputError, apply_configuration, source_domains
 from aegis_opt.report import write_report
+from aegis_opt.report._plotting import plot_ranking
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.base import Capabilities, Reconstructor
-from aegis_opt.solvers.convex_range import optimal_range
+from aegis_opt.solvers.reconstruction import Reconstruction, Status
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
-from aegis_opt.solvers.spread import spread_over_seeds
 from aegis_opt.summary import Summary, summarize
 
 if TYPE_CHECKING:
-    from aegis_opt.harness.experiments import EXPERIMENTS, run_experiment
-    from aegis_opt.harness.research import run_research
-    from aegis_opt.release.transformer import MaskingTransformer as MaskingTransformer
+    from aegis_opt.release._transformer import MaskingTransformer as MaskingTransformer
 
 __all__ = [
-    "EXPERIMENTS",
     "ROUNDINGS",
     "Advice",
     "AegisError",
@@ -169,8 +165,6 @@ __all__ = [
     "reconstruct",
     "register_measure",
     "round_table",
-    "run_experiment",
-    "run_research",
     "save_configurations",
     "source_domains",
     "spread_over_seeds",
@@ -181,19 +175,10 @@ __all__ = [
 ]
 
 
-_EVALUATION = {  # only who runs the paper's evaluation again needs these
-    "EXPERIMENTS": "aegis_opt.harness.experiments",
-    "run_experiment": "aegis_opt.harness.experiments",
-    "run_research": "aegis_opt.harness.research",
-}
-
-
 def __getattr__(name: str) -> Any:
     """Load `MaskingTransformer` when it is asked for: its base classes are scikit-learn's."""
     if name == "MaskingTransformer":
-        from aegis_opt.release.transformer import MaskingTransformer
+        from aegis_opt.release._transformer import MaskingTransformer
 
         return MaskingTransformer
-    if name in _EVALUATION:
-        return getattr(import_module(_EVALUATION[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

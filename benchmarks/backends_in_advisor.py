@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 import aegis_opt as ao
-from aegis_opt.advisor.estimate import Scope, problems_of
+from aegis_opt.advisor._estimate import Scope, problems_of
 from aegis_opt.sources import scan
 from benchmarks.inputs import Input, folders, load, machine, true_deviation
 

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import aegis_opt as ao
-from aegis_opt.problem.distance import distance
+from aegis_opt.distances import distance
 from benchmarks.inputs import machine
 
 NORMS = ("l1", "l2", "linf")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aegis_opt as ao
-from aegis_opt.sources.duckdb_engine import connect
+from aegis_opt.sources._duckdb_engine import connect
 
 MEASURES = ("mi", "chi2", "g3")
 N_VALUES = 200

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 import aegis_opt as ao
-from aegis_opt.problem.presolve import reduce
+from aegis_opt.problem._presolve import reduce
 from benchmarks.inputs import machine
 
 

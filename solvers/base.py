@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from aegis_opt.distances import distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption
-from aegis_opt.problem.conflict import Reconciled, check, reconcile
-from aegis_opt.problem.consistency import tolerance
-from aegis_opt.problem.distance import distance
-from aegis_opt.problem.margin import FloatArray
-from aegis_opt.problem.problem import Problem
-from aegis_opt.reconstruction import Reconstruction, Status
+from aegis_opt.problem._conflict import Reconciled, check, reconcile
+from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table
+from aegis_opt.solvers.reconstruction import Reconstruction, Status
 
 OnConflict = Literal["raise", "repair", "relax"]
 
@@ -74,7 +74,7 @@ class Reconstructor(ABC):
     seed : int
         Where randomness is used, the same seed gives the same table.
     on_conflict : {"raise", "repair", "relax"}
-        What to do when the totals contradict each other; see `aegis_opt.problem.conflict.reconcile`.
+        What to do when the totals contradict each other; see `aegis_opt.problem._conflict.reconcile`.
     """
 
     name: ClassVar[str]

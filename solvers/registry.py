@@ -10,9 +10,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
-from aegis_opt.problem.problem import Problem
-from aegis_opt.reconstruction import Reconstruction
+from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor
+from aegis_opt.solvers.reconstruction import Reconstruction
 
 GROUP = "aegis_opt.solvers"
 

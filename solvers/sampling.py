@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from aegis_opt.problem.consistency import require_whole_totals
-from aegis_opt.problem.problem import Problem
-from aegis_opt.rounding._spread import spread
+from aegis_opt.problem._consistency import require_whole_totals
+from aegis_opt.problem._problem import Problem
+from aegis_opt.rounding._multinomial import spread
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 
 

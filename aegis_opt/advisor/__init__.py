@@ -1,6 +1,6 @@
 """The advisor: from a summary to a ranking of configurations."""
 
-from aegis_opt.advisor.advice import Advice
-from aegis_opt.advisor.advise import advise
+from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._advise import advise
 
 __all__ = ["Advice", "advise"]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from aegis_opt.datasets._dataset import Dataset, whole_number
 from aegis_opt.datasets._worked_example import HEALTH
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     Configurations,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import InvalidInput, UnknownColumn
-from aegis_opt.masking import Configurations
+from aegis_opt.masks import Configurations
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aegis_opt.datasets._dataset import Dataset, whole_number
 from aegis_opt.errors import InvalidInput
-from aegis_opt.masking import Bucketize, Configurations
+from aegis_opt.masks import Bucketize, Configurations
 
 _BUCKETS = (2, 3, 4, 5, 8, 10, 20, 40, 100)
 _SLOPES = np.array([2.0, 1.5, 1.0, 0.75, 0.5])

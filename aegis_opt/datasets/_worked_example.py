@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.datasets._dataset import Dataset
-from aegis_opt.masking import Configurations, Generalize
+from aegis_opt.masks import Configurations, Generalize
 
 HEALTH = ("VP", "P", "M", "G", "VG")
 """Very poor, poor, moderate, good, very good."""

@@ -1,17 +1,17 @@
 """Measures of how well an attribute predicts the label, computed from a table of their joint counts."""
 
-from aegis_opt.measures.base import Measure
-from aegis_opt.measures.chi_square import (
+from aegis_opt.measures._base import Measure
+from aegis_opt.measures._chi_square import (
     chi_square,
     chi_square_corrected,
     cramers_v,
     cramers_v_corrected,
 )
-from aegis_opt.measures.distance import tvd
-from aegis_opt.measures.functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
-from aegis_opt.measures.goodman_kruskal import goodman_kruskal_tau
-from aegis_opt.measures.information import mutual_information, mutual_information_corrected, theils_u
-from aegis_opt.measures.registry import available_measures, get_measure, register_measure
+from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
+from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
+from aegis_opt.measures._information import mutual_information, mutual_information_corrected, theils_u
+from aegis_opt.measures._registry import available_measures, get_measure, register_measure
+from aegis_opt.measures._total_variation import tvd
 
 __all__ = [
     "Measure",

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from aegis_opt.errors import InvalidOption, RoundingImpossible
-from aegis_opt.problem.constraint import LinearConstraint
-from aegis_opt.problem.margin import FloatArray, IntArray
-from aegis_opt.problem.presolve import independent
-from aegis_opt.problem.problem import Problem
+from aegis_opt.problem._constraint import LinearConstraint
+from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._problem import Problem
 
 _COST_UNITS = 2**20
 """Resolution of the cost of a cell, in parts of a record."""

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.errors import RoundingImpossible
-from aegis_opt.problem.margin import IntArray
-from aegis_opt.problem.presolve import independent
-from aegis_opt.problem.problem import Problem
+from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt.errors import InvalidInput
-from aegis_opt.problem.consistency import require_whole_totals, tolerance
-from aegis_opt.problem.margin import FloatArray
-from aegis_opt.problem.problem import Problem
+from aegis_opt.problem._consistency import require_whole_totals, tolerance
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._problem import Problem
 
 RESIDUAL = 1e-4
 """Violation of a total, in records, up to which a table counts as one to round."""

@@ -1,6 +1,6 @@
 """Summaries: all that a provider shares about a table that nobody else may see."""
 
-from aegis_opt.summary.model import AttributeSummary, MaskedTable, Summary
-from aegis_opt.summary.summarize import summarize
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._summarize import summarize
 
 __all__ = ["AttributeSummary", "MaskedTable", "Summary", "summarize"]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import aegis_opt as ao
-from aegis_opt.advisor.disclosure import disclosed_share
-from aegis_opt.problem.feasibility import incidence
+from aegis_opt.advisor._disclosure import disclosed_share
+from aegis_opt.problem._feasibility import incidence
 
 
 @settings(max_examples=40, deadline=None)

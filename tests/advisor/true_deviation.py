@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 import aegis_opt as ao
-from aegis_opt.masking import Identity
+from aegis_opt.masks import Identity
 
 
 def true_pud(frame: pd.DataFrame, label: str, configurations: ao.Configurations, measure: str) -> pd.Series:

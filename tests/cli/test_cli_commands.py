@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 import aegis_opt as ao
-from aegis_opt.advisor.estimate import Scope
+from aegis_opt.advisor._estimate import Scope
 from aegis_opt.cli import main
-from aegis_opt.cli.arguments import key_value
-from aegis_opt.cli.output import make_console, make_table, progress, show_table
-from aegis_opt.cli.parser import build_parser
+from aegis_opt.cli._arguments import key_value
+from aegis_opt.cli._output import make_console, make_table, progress, show_table
+from aegis_opt.cli._parser import build_parser
 
 Run = Callable[..., tuple[int, str, str]]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -289,7 +289,7 @@ def test_interrupting_ends_with_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aegis_opt.cli.advisor.advise", interrupt)
+    monkeypatch.setattr("aegis_opt.cli._advise.advise", interrupt)
     assert main(["advise", str(files / "summary.json")]) == 130
     assert capsys.readouterr().err == "aegis-opt: interrupted\n"
 

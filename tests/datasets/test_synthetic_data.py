@@ -10,7 +10,7 @@ from aegis_opt import datasets
 from aegis_opt.datasets import Dataset
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidInput
-from aegis_opt.masking import group_attribute
+from aegis_opt.masks import group_attribute
 
 
 def counts(data: Dataset, attribute: str) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 from aegis_opt import datasets
 from aegis_opt.domain import Domain
 from aegis_opt.errors import UnknownColumn
-from aegis_opt.masking import group_attribute
+from aegis_opt.masks import group_attribute
 
 
 def mutual_information_bits(table: np.ndarray) -> float:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from aegis_opt.errors import MissingDependency
 from aegis_opt.problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
-from aegis_opt.solvers.ipf import IPF
+from aegis_opt.solvers.ipf._ipf import IPF
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.cli import main
 from aegis_opt.harness import load_results
-from aegis_opt.harness.peers import Ipfn
+from aegis_opt.harness._peers import Ipfn
 
 
 @pytest.fixture

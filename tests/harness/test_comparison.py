@@ -12,9 +12,9 @@ from stubborn_solvers import Homeless, Stubborn
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, Results, compare, compare_reconstructions, run_comparison
-from aegis_opt.harness.schema import COLUMNS, NOISE_COLUMNS
-from aegis_opt.harness.truth import prepare
-from aegis_opt.harness.work import kendall_tau
+from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness._truth import prepare
+from aegis_opt.harness._work import kendall_tau
 
 WHOLE = ao.datasets.clinic(200)
 FEW = ao.Configurations(

@@ -12,8 +12,9 @@ import pytest
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
-from aegis_opt.harness import Case, Results, ResultsError, load_results, run_comparison, store
-from aegis_opt.harness.schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness import Case, Results, ResultsError, load_results, run_comparison
+from aegis_opt.harness import _store as store
+from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
 

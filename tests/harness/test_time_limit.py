@@ -11,14 +11,14 @@ from stubborn_solvers import LateRiser, Leaver, Sleeper, Stubborn, Suicidal
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, run_comparison
-from aegis_opt.harness.child import Child
-from aegis_opt.harness.jobfile import job_file
-from aegis_opt.harness.memory import PeakMemory
-from aegis_opt.harness.plan import Unit
-from aegis_opt.harness.schema import COLUMNS, NOISE_COLUMNS
-from aegis_opt.harness.truth import prepare
-from aegis_opt.harness.variant import Variant
-from aegis_opt.harness.work import Job
+from aegis_opt.harness._child import Child
+from aegis_opt.harness._jobfile import job_file
+from aegis_opt.harness._memory import PeakMemory
+from aegis_opt.harness._plan import Unit
+from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness._truth import prepare
+from aegis_opt.harness._variant import Variant
+from aegis_opt.harness._work import Job
 
 PEOPLE = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60), "health": ["good", "good", "poor"] * 20})
 MASKS = {"ten": {"sex": ao.Suppress(), "age": ao.Bucketize(width=10)}, "none": {"age": ao.Suppress()}}
@@ -77,7 +77,7 @@ def test_a_process_that_dies_before_the_work_begins_is_replaced(tmp_path: Path) 
 
 
 def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_piece(monkeypatch) -> None:
-    monkeypatch.setattr("aegis_opt.harness.child._START", 4.0)
+    monkeypatch.setattr("aegis_opt.harness._child._START", 4.0)
     started = []
     start = Child.__init__
     monkeypatch.setattr(Child, "__init__", lambda self, job: (started.append(job), start(self, job))[1])

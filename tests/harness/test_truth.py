@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from aegis_opt.harness.truth import Case, prepare
-from aegis_opt.masking import Bucketize, Configurations, Suppress
+from aegis_opt.harness._truth import Case, prepare
+from aegis_opt.masks import Bucketize, Configurations, Suppress
 
 
 def test_the_fingerprint_changes_with_values_counts_masks_and_label() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
-from aegis_opt.problem.conflict import explain, irreducible_conflict, reconcile
+from aegis_opt.problem._conflict import explain, irreducible_conflict, reconcile
 
 
 def test_two_margins_that_disagree_are_named_with_the_least_repair() -> None:

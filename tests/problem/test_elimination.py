@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import aegis_opt as ao
-from aegis_opt.advisor.disclosure import disclosed_share
-from aegis_opt.problem.elimination import eliminate
-from aegis_opt.problem.feasibility import incidence, numbered
+from aegis_opt.advisor._disclosure import disclosed_share
+from aegis_opt.problem._elimination import eliminate
+from aegis_opt.problem._feasibility import incidence, numbered
 
 
 @st.composite

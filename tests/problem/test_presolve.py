@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
-from aegis_opt.problem.feasibility import support
-from aegis_opt.problem.presolve import independent, reduce
+from aegis_opt.problem._feasibility import support
+from aegis_opt.problem._presolve import independent, reduce
 
 
 def test_rows_of_one_group_with_one_total_are_one_class() -> None:

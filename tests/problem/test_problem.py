@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import aegis_opt as ao
-from aegis_opt.problem.distance import distance
+from aegis_opt.distances import distance
 
 TRUTH = np.array([[3, 0], [0, 1], [0, 2]])
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     EraseDigits,

@@ -7,7 +7,7 @@ from typing import Any
 from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
 
 from aegis_opt.domain import Domain
-from aegis_opt.masking import Configuration, Mask
+from aegis_opt.masks import Configuration, Mask
 
 TYPES = {
     "integer": "BIGINT",

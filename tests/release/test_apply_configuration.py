@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from release_zoo import assert_agree, domains, expected, fitting
 
 import aegis_opt as ao
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     EraseDigits,
@@ -26,7 +26,7 @@ from aegis_opt.masking import (
     TopCode,
     Truncate,
 )
-from aegis_opt.masking.base import Grouping
+from aegis_opt.masks._base import Grouping
 from aegis_opt.release import apply_configuration
 
 PEOPLE = pl.DataFrame(

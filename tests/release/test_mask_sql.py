@@ -10,7 +10,7 @@ from release_zoo import AWKWARD, RULES, assert_agree, domains, expected, fits, f
 
 import aegis_opt as ao
 from aegis_opt.domain import Domain
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     Configuration,

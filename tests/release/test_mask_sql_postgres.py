@@ -13,7 +13,7 @@ import pytest
 from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
 
 from aegis_opt.domain import Domain
-from aegis_opt.masking import Configuration
+from aegis_opt.masks import Configuration
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install psycopg[binary]")
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import aegis_opt as ao
-from aegis_opt.masking import Bucketize, Suppress
+from aegis_opt.masks import Bucketize, Suppress
 from aegis_opt.release import OutputError, apply_configuration
 
 FRAME = pd.DataFrame({"age": [17, 42]})
@@ -22,7 +22,7 @@ MASKS = {"age": Bucketize(width=10)}
 # A process that masks rows enough to be stopped in the middle of it
 LONG = """
     import sys, duckdb, numpy as np, pandas as pd
-    from aegis_opt.masking import Bucketize
+    from aegis_opt.masks import Bucketize
     from aegis_opt.release import apply_configuration
     age = np.arange(5_000_000)
     source = pd.DataFrame({"age": age, "other": age / 7, "another": age * 3})
@@ -71,7 +71,7 @@ def test_no_room_leaves_the_old_file(tmp_path):
     target.write_text("old")
     code = """
         import resource, signal, sys, pandas as pd
-        from aegis_opt.masking import Suppress
+        from aegis_opt.masks import Suppress
         from aegis_opt.release import OutputError, apply_configuration
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

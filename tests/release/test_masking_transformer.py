@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import aegis_opt as ao
-from aegis_opt.masking import (
+from aegis_opt.masks import (
     Blur,
     Bucketize,
     Configuration,
@@ -27,7 +27,7 @@ from aegis_opt.masking import (
     Suppress,
 )
 from aegis_opt.release import apply_configuration
-from aegis_opt.release.transformer import MaskingTransformer
+from aegis_opt.release._transformer import MaskingTransformer
 
 TRAIN = pd.DataFrame({"age": [10, 20, 31], "zip": ["01067", "10115", "01099"], "n": [1, 2, 3]})
 

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS, changed, frames_of
 
-from aegis_opt.harness.schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness.store import Results
+from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
+from aegis_opt.harness._store import Results
 from aegis_opt.report import write_report
-from aegis_opt.report.rankings import MOST, REACH, Ranking, first_shown, rankings_of
-from aegis_opt.report.series import TIME_SHIFT, View, once, typed, variants_of, views_of
-from aegis_opt.report.tables import PageTable, page_tables
+from aegis_opt.report._rankings import MOST, REACH, Ranking, first_shown, rankings_of
+from aegis_opt.report._series import TIME_SHIFT, View, once, typed, variants_of, views_of
+from aegis_opt.report._tables import PageTable, page_tables
 
 
 def with_types(results: Results) -> Results:

@@ -17,10 +17,10 @@ from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
 from aegis_opt.harness import Results, ResultsError, compare, load_results
 from aegis_opt.report import write_report
-from aegis_opt.report.drawing import Looks
-from aegis_opt.report.header import notices
-from aegis_opt.report.ranking_figure import draw_rankings
-from aegis_opt.report.rankings import rankings_of
+from aegis_opt.report._drawing import Looks
+from aegis_opt.report._header import notices
+from aegis_opt.report._ranking_figure import draw_rankings
+from aegis_opt.report._rankings import rankings_of
 
 FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate", "ranking-pooled-people")
 

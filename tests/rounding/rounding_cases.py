@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from aegis_opt.problem import Problem, View
-from aegis_opt.problem.feasibility import incidence
+from aegis_opt.problem._feasibility import incidence
 
 
 def max_entropy(problem: Problem) -> np.ndarray:

@@ -50,7 +50,7 @@ def assert_totals_met(problem, rounded):
 def test_controlled_meets_all_totals_within_floor_and_ceil_without_bias_over_1000_seeds(
     case, worth_a_round, monkeypatch
 ):
-    monkeypatch.setattr("aegis_opt.rounding.controlled._WORTH_A_ROUND", worth_a_round)
+    monkeypatch.setattr("aegis_opt.rounding._controlled._WORTH_A_ROUND", worth_a_round)
     problem, table, _ = TWO_SIDED[case]()
     rounded = over_seeds(problem, table, "controlled")
     assert_totals_met(problem, rounded)

@@ -8,7 +8,7 @@ import pytest
 from problem_zoo import AGE_HEALTH, YOUNG_OLD, ZOO, Case
 
 import aegis_opt as ao
-from aegis_opt.problem.distance import distance
+from aegis_opt.distances import distance
 from aegis_opt.solvers.registry import solver_class
 
 

@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import aegis_opt as ao
-from aegis_opt.problem.constraint import LinearConstraint
-from aegis_opt.problem.distance import distance
-from aegis_opt.problem.feasibility import incidence
-from aegis_opt.solvers.convex import Convex
+from aegis_opt.distances import distance
+from aegis_opt.problem._constraint import LinearConstraint
+from aegis_opt.problem._feasibility import incidence
+from aegis_opt.solvers.convex._convex import Convex
 
 NORMS = ("l1", "l2", "linf", "kl")
 SMALL = [name for name in ZOO if name != "20,000 rows"]

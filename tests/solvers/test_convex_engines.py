@@ -8,11 +8,11 @@ import pytest
 from problem_zoo import ZOO
 
 import aegis_opt as ao
-from aegis_opt.problem.presolve import reduce
-from aegis_opt.solvers import convex_models
-from aegis_opt.solvers.convex import Convex
-from aegis_opt.solvers.convex_engines import ENGINES, KIND_OF_NORM, installed_engines
-from aegis_opt.solvers.convex_stack import stack
+from aegis_opt.problem._presolve import reduce
+from aegis_opt.solvers.convex import _models as convex_models
+from aegis_opt.solvers.convex._convex import Convex
+from aegis_opt.solvers.convex._engines import ENGINES, KIND_OF_NORM, installed_engines
+from aegis_opt.solvers.convex._stack import stack
 
 PAIRS = [(norm, engine) for norm, kind in KIND_OF_NORM.items() for engine in installed_engines(kind)]
 
@@ -48,7 +48,7 @@ def test_an_engine_that_cannot_do_the_norm_is_refused(norm: str, engine: str) ->
 
 
 def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aegis_opt.solvers.convex_engines.find_spec", lambda name: None)
+    monkeypatch.setattr("aegis_opt.solvers.convex._engines.find_spec", lambda name: None)
     with pytest.raises(ao.MissingDependency, match="pip install Mosek"):
         Convex(norm="kl", engine="MOSEK")
     with pytest.raises(ao.MissingDependency, match="pip install gurobipy"):

@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import aegis_opt as ao
-from aegis_opt.problem.distance import distance
-from aegis_opt.problem.feasibility import incidence
-from aegis_opt.solvers.convex import Convex
-from aegis_opt.solvers.convex_range import optimal_extreme, optimal_range
+from aegis_opt.analysis._optimal_range import optimal_extreme, optimal_range
+from aegis_opt.distances import distance
+from aegis_opt.problem._feasibility import incidence
+from aegis_opt.solvers.convex._convex import Convex
 
 NAMES = [
     "worked example",

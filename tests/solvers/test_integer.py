@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem.constraint import LinearConstraint
-from aegis_opt.problem.problem import Problem
-from aegis_opt.problem.view import View
-from aegis_opt.reconstruction import Status
-from aegis_opt.solvers.integer import Integer
+from aegis_opt.problem._constraint import LinearConstraint
+from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._view import View
+from aegis_opt.solvers.integer._integer import Integer
+from aegis_opt.solvers.reconstruction import Status
 from aegis_opt.solvers.registry import reconstruct
 
 NORMS = ("l1", "l2", "linf")

@@ -8,13 +8,13 @@ import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from aegis_opt.problem.distance import distance
-from aegis_opt.problem.feasibility import incidence
-from aegis_opt.problem.presolve import reduce
-from aegis_opt.problem.problem import Problem
-from aegis_opt.solvers.flow import certificate, minimise, network
-from aegis_opt.solvers.integer import Integer, split
-from aegis_opt.solvers.slopes import Squares, target
+from aegis_opt.distances import distance
+from aegis_opt.problem._feasibility import incidence
+from aegis_opt.problem._presolve import reduce
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.integer._costs import Squares, target
+from aegis_opt.solvers.integer._flow import certificate, minimise, network
+from aegis_opt.solvers.integer._integer import Integer, split
 
 NORMS = ("l1", "l2", "linf")
 
@@ -134,7 +134,7 @@ def test_a_window_around_the_wrong_centre_moves_until_it_is_proved(monkeypatch):
     rng = np.random.default_rng(1)
     problem = Problem.from_table(rng.poisson(10**5, (6, 3)) * rng.integers(0, 3, (6, 3)), np.zeros(6, int))
     right = Integer().reconstruct(problem)
-    monkeypatch.setattr("aegis_opt.solvers.flow._fractional_optimum", lambda net, cost: net.lower)
+    monkeypatch.setattr("aegis_opt.solvers.integer._flow._fractional_optimum", lambda net, cost: net.lower)
     wrong = Integer().reconstruct(problem)
     assert right.iterations < wrong.iterations
     assert wrong.optimal

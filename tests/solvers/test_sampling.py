@@ -6,7 +6,7 @@ from scipy import stats
 
 from aegis_opt.errors import InvalidOption
 from aegis_opt.problem import Problem, View
-from aegis_opt.reconstruction import Status
+from aegis_opt.solvers.reconstruction import Status
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
 
 TRUTH = np.array([[5, 1, 0], [2, 2, 2], [0, 0, 0], [3, 0, 6], [1, 7, 1]])

@@ -106,7 +106,7 @@ except KeyboardInterrupt:
 # A query without end, interrupted at moments before and after it begins; the connection must be free again
 AT_ANY_MOMENT = """
 import os, signal, threading, time
-from aegis_opt.sources.duckdb_engine import connect, interruptible
+from aegis_opt.sources._duckdb_engine import connect, interruptible
 endless = "SELECT i % 7 AS x, count(*) AS n FROM range(1000000000000) AS r(i) GROUP BY x"
 for delay in (0.0, 0.001, 0.01, 0.05, 0.3):
     with connect() as connection:

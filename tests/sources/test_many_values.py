@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from aegis_opt.advisor import advise
 from aegis_opt.errors import InvalidOption, SourceError, SummaryError
-from aegis_opt.masking import Bucketize, Prefix, Suppress, Truncate
+from aegis_opt.masks import Bucketize, Prefix, Suppress, Truncate
 from aegis_opt.sources import scan
 from aegis_opt.summary import Summary, summarize
 

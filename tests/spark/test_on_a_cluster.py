@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
-from aegis_opt.masking import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
+from aegis_opt.masks import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
 from aegis_opt.release import apply_configuration, source_domains
 from aegis_opt.sources import columns, scan
 from aegis_opt.summary import summarize

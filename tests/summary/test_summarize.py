@@ -18,9 +18,9 @@ from aegis_opt.errors import (
     UnknownColumn,
     UnknownName,
 )
-from aegis_opt.masking import Bucketize, Configurations, Generalize, Identity, Suppress
+from aegis_opt.masks import Bucketize, Configurations, Generalize, Identity, Suppress
 from aegis_opt.summary import summarize
-from aegis_opt.summary.model import merge_rows
+from aegis_opt.summary._model import merge_rows
 
 PEOPLE = pd.DataFrame(
     {

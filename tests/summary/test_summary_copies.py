@@ -6,7 +6,7 @@ import pickle
 import pandas as pd
 import pytest
 
-from aegis_opt.masking import Bucketize, Configurations, Generalize, Suppress
+from aegis_opt.masks import Bucketize, Configurations, Generalize, Suppress
 from aegis_opt.summary import summarize
 
 MASKS = Configurations(

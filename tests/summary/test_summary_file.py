@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aegis_opt.errors import SummaryError
-from aegis_opt.masking import Bucketize, Suppress
+from aegis_opt.masks import Bucketize, Suppress
 from aegis_opt.summary import Summary, summarize
 
 PEOPLE = pd.DataFrame(

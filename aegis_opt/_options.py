@@ -1,0 +1,115 @@
+"""Checks of options: one way to say what an option takes, and one kind of error for everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+from aegis_opt.errors import AegisError, InvalidOption
+
+
+def whole_number(
+    name: str,
+    value: Any,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    error: type[AegisError] = InvalidOption,
+) -> int:
+    """Return a whole number within bounds as an `int`; NumPy integers are taken, `True` and 3.0 are not.
+
+    Examples
+    --------
+    >>> whole_number("seed", 7, least=0)
+    7
+    >>> whole_number("seed", -1, least=0)
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: seed must be a whole number from 0 up, not -1
+    """
+    if not is_whole(value) or _outside(value, least, most):
+        raise error(f"{name} must be a whole number{_range(least, most)}, not {value!r}")
+    return int(value)
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    unit: str = "",
+    error: type[AegisError] = InvalidOption,
+) -> float:
+    """Return a finite number within bounds as a `float`; `above` excludes the bound, `least` includes it.
+
+    Examples
+    --------
+    >>> number("tolerance", 1e-6, above=0)
+    1e-06
+    >>> number("time_limit", 0, above=0, unit="seconds")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: time_limit must be a positive number of seconds, not 0
+    """
+    fits = is_number(value) and math.isfinite(value) and (above is None or value > above)
+    if not fits or _outside(value, least, most):
+        kind = "positive number" if above == 0 else "number"
+        limits = f" above {above:g}" if above else _range(least, most)
+        raise error(f"{name} must be a {kind}{f' of {unit}' if unit else ''}{limits}, not {value!r}")
+    return float(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return True or False; nothing else counts as either: the text "no" would be true.
+
+    Examples
+    --------
+    >>> flag("histograms", False)
+    False
+    """
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{name} must be True or False, not {value!r}")
+    return value
+
+
+def one_of(name: str, value: Any, choices: Collection[str]) -> Any:
+    """Return `value` where it is one of the choices.
+
+    Examples
+    --------
+    >>> one_of("scope", "poled", ("pooled", "single"))
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: scope must be 'pooled' or 'single', not 'poled'
+    """
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise InvalidOption(f"{name} must be {known}, not {value!r}")
+    return value
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer of Python or NumPy; a bool is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number of Python or NumPy; a bool is none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _outside(value: float, least: float | None, most: float | None) -> bool:
+    return (least is not None and value < least) or (most is not None and value > most)
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:g} to {most:g}"
+    if least is not None:
+        return f" from {least:g} up"
+    return "" if most is None else f" of at most {most:g}"

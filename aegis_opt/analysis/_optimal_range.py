@@ -1,0 +1,157 @@
+"""How far apart the optimal tables of l1 and linf are.
+
+l2 and kl have one optimal table. For l1 and linf a whole face of tables is equally close to the prior, and
+whatever is computed from one of them is one choice among many. Linear programs over the face tell the range
+of a cell, or the optimal table that is extreme in a given direction. A measure that is convex in the table
+(mutual information and chi-square where the margins are known, minus g3) is largest at such an extreme
+table, so evaluating it there for some directions shows its spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
+
+from aegis_opt.distances import distance
+from aegis_opt.errors import AegisError, InvalidInput
+from aegis_opt.problem._constraint import LinearConstraint
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._presolve import reduce
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.convex._convex import Convex
+from aegis_opt.solvers.convex._stack import stack
+
+_SLACK = 1e-9  # relative slack on the optimal distance, so that rounding does not empty the face
+
+
+def optimal_range(
+    problem: Problem,
+    norm: str,
+    cells: Iterable[tuple[int, int]] | None = None,
+    *,
+    engine: str | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of each cell over all tables that are closest to the prior.
+
+    Two linear programs per cell; interchangeable rows share them.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is known.
+    norm : {"l1", "linf", "l2", "kl"}
+        The distance.
+    cells : iterable of (row, column), optional
+        The cells to look at; all by default.
+    engine : str, optional
+        As in `Convex`, for the optimal distance.
+
+    Returns
+    -------
+    low, high : float arrays, shape (n, k)
+        The ranges; NaN for cells not asked for.
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[4, 0], [2, 2]], [0, 0], histogram=False)
+    >>> low, high = optimal_range(problem, "l1")
+    >>> low.round(6).tolist(), high.round(6).tolist()
+    ([[2.0, 0.0], [2.0, 0.0]], [[4.0, 2.0], [4.0, 2.0]])
+    """
+    n, k = problem.shape
+    wanted = [(a, y) for a in range(n) for y in range(k)] if cells is None else list(cells)
+    for a, y in wanted:
+        if not (0 <= a < n and 0 <= y < k):
+            raise InvalidInput(f"cell ({a}, {y}) is outside the {n} x {k} table")
+    low, high = np.full((n, k), np.nan), np.full((n, k), np.nan)
+    best, table = _optimum(problem, norm, engine)
+    class_of = reduce(problem).class_of
+    known: dict[tuple[int, int], tuple[float, float]] = {}
+    for a, y in wanted:
+        twin = int(class_of[a]), y
+        if twin not in known:
+            direction = np.zeros((n, k))
+            direction[a, y] = 1.0
+            if norm in ("l2", "kl"):
+                known[twin] = float(table[a, y]), float(table[a, y])
+            else:
+                known[twin] = (
+                    float(_extreme(problem, norm, best, -direction)[a, y]),
+                    float(_extreme(problem, norm, best, direction)[a, y]),
+                )
+        low[a, y], high[a, y] = known[twin]
+    return low, high
+
+
+def optimal_extreme(
+    problem: Problem, norm: str, direction: npt.ArrayLike, *, engine: str | None = None
+) -> FloatArray:
+    """Of the tables closest to the prior, one with the largest sum of direction * table.
+
+    Parameters
+    ----------
+    problem, norm, engine
+        As in `optimal_range`.
+    direction : array_like, shape (n, k)
+        What to maximise, one coefficient per cell.
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[4, 0], [2, 2]], [0, 0], histogram=False)
+    >>> optimal_extreme(problem, "l1", [[1, -1], [0, 0]]).round(6).tolist()
+    [[4.0, 0.0], [2.0, 2.0]]
+    """
+    wanted = np.asarray(direction, dtype=np.float64)
+    if wanted.shape != problem.shape:
+        raise InvalidInput(f"the direction is {wanted.shape}, the table {problem.shape}")
+    best, table = _optimum(problem, norm, engine)
+    return table if norm in ("l2", "kl") else _extreme(problem, norm, best, wanted)
+
+
+def _optimum(problem: Problem, norm: str, engine: str | None) -> tuple[float, FloatArray]:
+    result = Convex(norm=norm, engine=engine, tie_break="none").reconstruct(problem)
+    table: FloatArray = np.asarray(result.table, dtype=np.float64)
+    return distance(table, problem.prior, norm), table
+
+
+def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) -> FloatArray:
+    """Maximise over the optimal face by one linear program in deviations p, q >= 0: t = v + p - q.
+
+    Rows that the direction tells apart are not interchangeable; as a constraint without bounds, it
+    makes the presolve keep them apart.
+    """
+    marked = Problem(
+        problem.views,
+        problem.histogram,
+        problem.given_prior,
+        constraints=[*problem.constraints, LinearConstraint(direction, name="direction")],
+    )
+    reduction = reduce(marked)
+    data = stack([reduction], norm)
+    n, v, m = data.n_cells, data.prior, data.multiplicity
+    slack = data.matrix[:, n:]
+    equations = sparse.hstack([data.cell_matrix, -data.cell_matrix, slack], format="csr")
+    target = best / data.scale[0] * (1 + _SLACK) + _SLACK
+    most = m * target if norm == "linf" else np.full(n, np.inf)
+    upper = np.concatenate([most, np.minimum(v, most), data.upper])
+    lower = np.concatenate([np.zeros(2 * n), data.lower])
+    gain = direction[reduction.first].ravel()[reduction.cells]
+    cost = np.concatenate([-gain, gain, np.zeros(len(data.upper))])
+    sums = np.concatenate([np.ones(2 * n), np.zeros(len(data.upper))])[None, :]
+    outcome = linprog(
+        cost,
+        A_ub=sums if norm == "l1" else None,
+        b_ub=[target - data.constant[0]] if norm == "l1" else None,
+        A_eq=equations,
+        b_eq=data.right - data.cell_matrix @ v,
+        bounds=np.column_stack([lower, upper]),
+        method="highs",
+    )
+    if outcome.status != 0:
+        raise AegisError(f"the linear program over the optimal tables failed: {outcome.message}")
+    deviation = outcome.x[:n] - outcome.x[n : 2 * n]
+    return data.tables(np.maximum(v + deviation, 0.0))[0]

@@ -1,0 +1,84 @@
+"""The advisor's command: `advise`."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from typing import Any
+
+from aegis_opt.advisor import Advice, advise
+from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
+from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, unit_of, verdict
+from aegis_opt.errors import InvalidOption
+from aegis_opt.report._plotting import plot_ranking, require_matplotlib
+from aegis_opt.solvers.registry import get_reconstructor
+from aegis_opt.summary import Summary
+
+
+def run_advise(arguments: argparse.Namespace) -> None:
+    """Rank the configurations of a summary."""
+    options = _solver_options(arguments)
+    if arguments.plot is not None:
+        require_matplotlib()  # before the work, not after it
+    summary = Summary.load(arguments.summary)
+    with progress(arguments, "reconstructing") as report:
+        advice = advise(
+            summary,
+            arguments.measure,
+            arguments.solver,
+            arguments.scope,
+            arguments.rounding,
+            arguments.seed,
+            replicates=arguments.replicates,
+            histograms=False if arguments.no_histograms else None,
+            progress=report,
+            **options,
+        )
+    if arguments.plot is not None:
+        plot_ranking(advice, arguments.plot)
+    if arguments.json:
+        extra = {"random_choice_pud": advice.random_choice_pud, "plot": arguments.plot}
+        print_json(advice.to_dict() | extra)
+    else:
+        _show(arguments, advice, summary)
+
+
+def _solver_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    own = inspect.signature(advise).parameters
+    for key, value in arguments.option:
+        if key in options:
+            arguments.refuse(f"argument --option: {key} is given twice")
+        if key in own:
+            arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
+        options[key] = value
+    try:
+        get_reconstructor(arguments.solver, **options)
+    except TypeError as error:  # a word where the solver compares numbers
+        given = ", ".join(f"{key}={value}" for key, value in options.items())
+        raise InvalidOption(f"solver {arguments.solver!r} cannot take {given}: {error}") from error
+    return options
+
+
+def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> None:
+    console = make_console()
+    ascii_only = console.options.ascii_only
+    console.print(
+        f"{len(advice.ranking)} configurations by deviation of {unit_of(advice)}, best first", style="bold"
+    )
+    console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
+    show_table(
+        console,
+        ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=arguments.by_attribute),
+    )
+    hidden = len(advice.ranking) - len(advice.ranking.head(arguments.top or len(advice.ranking)))
+    if hidden:
+        console.print(f"{hidden} more: --top all shows them\n")
+    if arguments.by_attribute:
+        show_table(console, attribute_table(advice))
+    facts = verdict(advice, summary)
+    if advice.best is not None:
+        facts.append(("At random", f"{advice.random_choice_pud:.{decimals_of(advice)}f} on average"))
+    if arguments.plot is not None:
+        facts.append(("Picture", arguments.plot))
+    show_facts(console, facts)

@@ -1,0 +1,96 @@
+"""The command `solvers`: what can be chosen by name."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from aegis_opt.cli._output import make_console, make_table, print_json, show_table
+from aegis_opt.errors import AegisError
+from aegis_opt.measures import available_measures, get_measure
+from aegis_opt.rounding import ROUNDINGS
+from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.registry import available_solvers, solver_class
+
+if TYPE_CHECKING:
+    import argparse
+
+_COMMON = {field.name for field in fields(Reconstructor)}  # options of every solver
+
+
+def run_solvers(arguments: argparse.Namespace) -> None:
+    """List what is registered, built in and installed."""
+    document = {
+        "solvers": [_solver(name) for name in available_solvers()],
+        "roundings": [
+            {"name": r.name, "keeps_totals": r.keeps_totals, "random": r.random} for r in ROUNDINGS.values()
+        ],
+        "measures": [_measure(name) for name in available_measures()],
+    }
+    if arguments.json:
+        print_json(document)
+        return
+    console = make_console()
+    left = ["name", "distance", "options (default)", "title"]
+    solvers = make_table(
+        *("name", "distance", "whole", "keeps totals", "random", "views", "constraints", "options (default)"),
+        title="Solvers",
+        left=left,
+    )
+    for entry in document["solvers"]:
+        if "error" in entry:
+            solvers.add_row(entry["name"], *[""] * 6, entry["error"])
+            continue
+        able = entry["capabilities"]
+        solvers.add_row(
+            entry["name"],
+            " ".join(able["norms"]) or "none",
+            *(_yes(able[key]) for key in ("integer", "keeps_totals", "random")),
+            "any" if able["several_views"] else "one",
+            _yes(able["constraints"]),
+            " ".join(f"{key}={_word(value)}" for key, value in entry["options"].items()),
+        )
+    show_table(console, solvers)
+    roundings = make_table("name", "keeps totals", "random", title="Roundings", left=left)
+    for entry in document["roundings"]:
+        roundings.add_row(entry["name"], _yes(entry["keeps_totals"]), _yes(entry["random"]))
+    show_table(console, roundings)
+    measures = make_table("name", "title", "unit", "better", "order proved", title="Measures", left=left)
+    for entry in document["measures"]:
+        if "error" in entry:
+            measures.add_row(entry["name"], entry["error"])
+            continue
+        better = "higher" if entry["higher_is_better"] else "lower"
+        measures.add_row(entry["name"], entry["title"], entry["unit"], better, _yes(entry["monotone"]))
+    show_table(console, measures)
+
+
+def _solver(name: str) -> dict[str, Any]:
+    """Describe a solver; one that a broken plugin offers is listed with what is wrong with it."""
+    try:
+        kind = solver_class(name)
+    except AegisError as error:
+        return {"name": name, "error": str(error)}
+    options = {
+        field.name: None if field.default is MISSING else field.default
+        for field in fields(kind)
+        if field.init and field.name not in _COMMON
+    }
+    return {"name": name, "capabilities": asdict(kind.capabilities), "options": options}
+
+
+def _measure(name: str) -> dict[str, Any]:
+    try:
+        measure = get_measure(name)
+    except AegisError as error:
+        return {"name": name, "error": str(error)}
+    keys = ("name", "title", "unit", "higher_is_better", "monotone")
+    return {key: getattr(measure, key) for key in keys}
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "-"
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,231 @@
+"""Honest averages: failures are charged, means of times are shifted geometric, profiles are relative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aegis_opt.errors import InvalidInput
+from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
+
+RUN = ("dataset", "scope", "histogram", "measure")
+"""What identifies the problem of an advisor run, seeds aside."""
+
+RECONSTRUCTION = ("dataset", "scope", "histogram", "attribute", "configuration")
+"""What identifies the problem of a reconstruction, seeds aside."""
+
+
+def charge(frame: pd.DataFrame, time_limit: float | None, *, longest: float | None = None) -> pd.DataFrame:
+    """Fill in what a run costs that has no result, so that means and profiles can include it.
+
+    ===========  ===============================  ====  =================================================
+    status       seconds_total                    tvd   regret
+    ===========  ===============================  ====  =================================================
+    timed out    the time limit                   1     of the worst configuration
+    failed       the time limit; without one      1     of the worst configuration
+                 the longest time of the frame,
+                 or `longest`; or unknown
+    no winner    as measured                            of a random choice: the user is left with that
+    skipped      left out: nothing was tried
+    ===========  ===============================  ====  =================================================
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of `Results.advice` or `Results.reconstructions`; it is not modified.
+    time_limit : float or None
+        Of the comparison (``meta["settings"]["time_limit"]``).
+    longest : float, optional
+        Longest time known elsewhere, such as in the other table; for a frame where nothing has a time.
+
+    Returns
+    -------
+    DataFrame
+        Without the skipped rows, and without gaps in tvd and regret; seconds_total is NaN where a run failed
+        and no time at all is known.
+    """
+    charged = frame[frame["status"] != SKIPPED].copy()
+    lost = charged["status"].isin([FAILED, TIMED_OUT])
+    times = charged["seconds_total"]
+    seconds = time_limit if time_limit is not None else times[times > 0].max()  # 0: a choice at random
+    if pd.isna(seconds) and longest is not None:
+        seconds = longest
+    charged.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
+    if "tvd" in charged:
+        charged.loc[lost, "tvd"] = 1.0
+    if "regret" in charged:
+        least = charged["pud_true_min"]
+        undecided = charged["status"] == NO_WINNER
+        charged.loc[lost, "regret"] = (charged["pud_true_max"] - least)[lost]
+        charged.loc[undecided, "regret"] = (charged["pud_true_mean"] - least)[undecided]
+    return charged
+
+
+def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
+    r"""Mean that neither the largest nor the tiny values dominate.
+
+    .. math:: \exp\left(\frac1n \sum_i \log(t_i + s)\right) - s
+
+    Parameters
+    ----------
+    values : array_like
+        Not negative; failures charged (`charge`). NaN is an error: nothing is left out silently.
+    shift : float
+        s >= 0; values far below it count as equal. Say it next to the mean.
+
+    References
+    ----------
+    T. Achterberg, *Constraint Integer Programming*, PhD thesis, TU Berlin 2007, appendix A.3.
+
+    Examples
+    --------
+    >>> round(shifted_geometric_mean([0.0, 3.0], shift=1.0), 6)
+    1.0
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.size == 0 or not (array >= 0).all() or not shift >= 0:
+        raise InvalidInput("a shifted geometric mean needs values and a shift from 0 up, without gaps")
+    if shift == 0:
+        return float(np.exp(np.log(array).mean())) if array.all() else 0.0
+    return float(shift * np.expm1(np.log1p(array / shift).mean()))  # exact for zeros
+
+
+def mean_time(seconds: pd.Series[float], shift: float) -> float:
+    """Shifted geometric mean of charged times; NaN where there is none or one is unknown.
+
+    Examples
+    --------
+    >>> mean_time(pd.Series([1.0, float("nan")]), 0.01)
+    nan
+    """
+    known = len(seconds) > 0 and bool(seconds.notna().all())
+    return shifted_geometric_mean(seconds.astype(float), shift) if known else float("nan")
+
+
+def performance_profile(
+    frame: pd.DataFrame,
+    metric: str = "seconds_total",
+    *,
+    by: str = "variant",
+    problem: Sequence[str] | None = None,
+    shift: float = 0.0,
+    taus: npt.ArrayLike | None = None,
+) -> pd.DataFrame:
+    r"""Share of problems that each solver solves within a factor of the best one.
+
+    .. math::
+        \rho_s(\tau) = \frac1{|P|} \left|\left\{p : t_{p,s} + \delta \le \tau
+            \left(\min_{s'} t_{p,s'} + \delta\right)\right\}\right|
+
+    A solver that failed on a problem, or has no row for it, solves it at no factor.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of `Results.advice` or `Results.reconstructions`, as they come; skipped rows are left out.
+    metric : str
+        Less is better: "seconds_total", "tvd", "regret", ... Averaged over seeds first.
+    by : str
+        Column of what is compared.
+    problem : sequence of str, optional
+        Columns that identify a problem; by default `RUN` or `RECONSTRUCTION`, by the frame's columns.
+    shift : float
+        delta; needed where the best value can be 0.
+    taus : array_like, optional
+        Factors from 1 up; by default 101 from 1 to the largest ratio, evenly in the logarithm.
+
+    Returns
+    -------
+    DataFrame
+        Index tau, one column per solver.
+
+    References
+    ----------
+    E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles", Mathematical
+    Programming 91 (2002).
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"variant": ["a", "b", "a", "b"], "dataset": ["p", "p", "q", "q"],
+    ...                       "seconds_total": [1.0, 2.0, 4.0, 1.0], "status": ["ok"] * 4})
+    >>> performance_profile(frame, problem=["dataset"], taus=[1, 2, 4]).to_dict("list")
+    {'a': [0.5, 0.5, 1.0], 'b': [0.5, 1.0, 1.0]}
+    """
+    if problem is None:
+        problem = RECONSTRUCTION if "attribute" in frame else RUN
+    tried = frame[frame["status"] != SKIPPED]
+    cost = tried[metric].where(~tried["status"].isin([FAILED, TIMED_OUT])).fillna(np.inf)
+    keys: list[Any] = [tried[column] for column in problem]
+    mean = cost.groupby([*keys, tried[by]]).mean()
+    wide = mean.unstack().fillna(np.inf) + shift  # noqa: PD010 (there is nothing to aggregate)
+    wide = wide[np.isfinite(wide.min(axis=1))]
+    best = wide.min(axis=1)
+    if (best <= 0).any():
+        raise InvalidInput(
+            f"the best {metric} of a problem is 0 or less, so nothing is a multiple: pass shift=..."
+        )
+    ratios = wide.div(best, axis=0)
+    finite = ratios.to_numpy()[np.isfinite(ratios.to_numpy())]
+    if taus is None:
+        taus = np.geomspace(1.0, max(float(finite.max(initial=1.0)), 1.0 + 1e-9), 101)
+    grid = np.asarray(taus, dtype=np.float64)
+    n_problems = max(len(tried.groupby(list(problem))), 1)
+    within = grid * (1 + 1e-12)
+    shares = {
+        name: np.searchsorted(np.sort(ratios[name].to_numpy()), within, side="right") / n_problems
+        for name in ratios
+    }
+    return pd.DataFrame(shares, index=pd.Index(grid, name="tau"))
+
+
+def overview(
+    frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.01, longest: float | None = None
+) -> pd.DataFrame:
+    """Condense advice rows: one line per variant, scope and histograms, over data sets, measures and seeds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        `Results.advice`.
+    time_limit : float or None
+        Of the comparison, to charge failures with.
+    shift : float
+        Of the geometric mean of the times, in seconds.
+    longest : float, optional
+        As in `charge`.
+
+    Returns
+    -------
+    DataFrame
+        variant, scope, histogram, runs, tau (mean of the runs that have one: a failure is not charged),
+        regret (mean share of what a random choice loses, where there is a choice: 0 is the best
+        configuration, 1 as bad as choosing at random), seconds (shifted geometric mean, NaN where unknown),
+        certified (share), no_winner, failed, timed_out, skipped (counts).
+    """
+    rows = []
+    groups = ["variant", "scope", "histogram"]
+    charged = charge(frame, time_limit, longest=longest)
+    floor = charged["pud_true_mean"] - charged["pud_true_min"]
+    charged["share"] = charged["regret"] / floor.where(floor > 0)  # with one configuration nothing is chosen
+    for key, all_rows in frame.groupby(groups, sort=True):
+        part = charged.loc[charged.index.intersection(all_rows.index)]
+        counts = all_rows["status"].value_counts()
+        rows.append(
+            dict(zip(groups, key, strict=True))
+            | {
+                "runs": len(all_rows),
+                "tau": part["tau"].astype(float).mean(),
+                "regret": part["share"].astype(float).mean(),
+                "seconds": mean_time(part["seconds_total"], shift),
+                "certified": part["certified"].fillna(False).astype(float).mean(),
+            }
+            | {
+                status.replace(" ", "_"): int(counts.get(status, 0))
+                for status in (NO_WINNER, FAILED, TIMED_OUT, SKIPPED)
+            }
+        )
+    return pd.DataFrame(rows)

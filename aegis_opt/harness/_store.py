@@ -1,0 +1,389 @@
+"""Results on disk: a folder that grows by one small Parquet file per finished unit of work.
+
+A file is whole or not there, so a run that was killed goes on where it stopped: units whose file exists are
+not run again. `meta.json` says what made the folder; a folder that something else made is refused.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt._files import atomic_path, probe
+from aegis_opt.errors import InvalidInput, OutputError
+from aegis_opt.harness._plan import Unit
+from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMAT = "aegis-opt-results"
+VERSION = 2
+
+_PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
+_OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
+_SKIPPED = ".skipped.parquet"
+_UNFINISHED = re.compile(r"\.[0-9a-f]{24}(\.skipped)?-[^.]+\.parquet")  # as `atomic_path` calls them
+_AGAIN = "run the comparison again, which makes only what is missing"
+_WAY_OUT = f"delete it and {_AGAIN}"
+_PLAN: dict[str, type] = {"variants": str, "measures": str, "scopes": str, "histograms": bool, "seeds": int}
+_DATASET: dict[str, type] = {
+    "fingerprint": str,
+    "records": int,
+    "label_counts": list,
+    "attributes": dict,
+    "configurations": list,
+}
+
+
+class ResultsError(InvalidInput):
+    """A results folder is malformed, cut short, or made by something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a comparison found.
+
+    Attributes
+    ----------
+    advice : DataFrame
+        One row per advisor run; `aegis_opt.harness._schema` says what each column means.
+    reconstructions : DataFrame
+        One row per reconstruction.
+    rankings : DataFrame
+        One row per advisor run and configuration: its rank, its estimated, proved and true deviation.
+    meta : dict
+        Software and machine, data sets, settings, plan.
+    """
+
+    advice: pd.DataFrame
+    reconstructions: pd.DataFrame
+    rankings: pd.DataFrame
+    meta: dict[str, Any]
+
+
+class Store:
+    """A results folder, open for writing.
+
+    Parameters
+    ----------
+    folder : path
+        Made where it does not exist. A folder that holds results is continued if they are of the same
+        software version, settings and data.
+    meta : dict
+        `settings` and `datasets` must agree with the folder's; the rest is brought up to date.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], meta: dict[str, Any]) -> None:
+        self.folder = Path(folder)
+        old = _known(self.folder)
+        if old is not None:
+            meta = _continued(self.folder, old, meta)
+        with atomic_path(self.folder / "meta.json") as temporary:
+            temporary.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the folder while it is written; first remove half-written files of a run that was killed."""
+        with held(self.folder, self._tidy):
+            yield
+
+    def _tidy(self) -> None:
+        for table in COLUMNS:
+            for file in (self.folder / table).glob(".*.parquet"):
+                if _UNFINISHED.fullmatch(file.name):
+                    file.unlink(missing_ok=True)
+
+    def is_done(self, unit: Unit, key: str) -> bool:
+        """Whether the unit's results are there. What was skipped is tried again: it may work now."""
+        tables: list[Table] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
+        return all(self._path(table, key).exists() for table in tables)
+
+    def write(self, unit: Unit, key: str, rows: list[Row], ranking: list[Row]) -> None:
+        """Add the results of a unit.
+
+        An advisor run that was tried has a file of its ranking too, if an empty one. It comes first: without
+        the file of its advice, a ranking is not read, and the unit is run again.
+        """
+        skipped = all(row["status"] == SKIPPED for row in rows)
+        if unit.table == "advice" and not skipped:
+            write_parquet(self._path("rankings", key), "rankings", ranking)
+        write_parquet(self._path(unit.table, key, skipped), unit.table, rows)
+        if not skipped:
+            self._path(unit.table, key, skipped=True).unlink(missing_ok=True)
+
+    def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
+        return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
+
+
+@contextmanager
+def held(folder: Path, alone: Callable[[], None]) -> Iterator[None]:
+    """Hold a folder while the block runs, beside others; call `alone` first if nobody else holds it.
+
+    A process lets go of it when it ends, even when it is killed. Where the system cannot hold a folder,
+    `alone` is never called.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # others hold it, or the file system cannot tell
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone()
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a folder that cannot take results. It is not made, and nothing in it changes.
+
+    Raises
+    ------
+    ResultsError
+        If something else made it, or a file of results in it cannot be read.
+    OutputError
+        If the system refuses to write there.
+    """
+    path = Path(folder)
+    try:
+        old = _known(path)
+        for target in (path, *(path / table for table in COLUMNS)):
+            probe(target)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OutputError(f"{path} cannot be written: {reason}; choose another place") from error
+    if old is None:
+        return
+    runs = _files(path / "advice")
+    read_parquet(runs, "advice")
+    read_parquet(_files(path / "reconstructions"), "reconstructions")
+    read_parquet([file for file in _rankings(path, runs) if file.exists()], "rankings")
+
+
+def _known(folder: Path) -> dict[str, Any] | None:
+    """What a folder says about itself; None where it holds nothing yet."""
+    if folder.exists() and not folder.is_dir():
+        raise ResultsError(f"{folder} is a file; results need a folder")
+    if (folder / "meta.json").exists():
+        return read_meta(folder)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ResultsError(f"{folder} is not empty and holds no results: choose another folder")
+    return None
+
+
+def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """Describe a comparison and what runs it."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "started": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "software": {"python": platform.python_version()} | _versions(),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.platform()},
+        "settings": settings,
+        "datasets": datasets,
+        "plan": plan,
+    }
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Read and check what a results folder says about itself."""
+    path = folder / "meta.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ResultsError(f"{folder} holds no results: there is no {path}") from error
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}): get a whole copy of the folder") from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ResultsError(f'{path}: its "format" is not "{FORMAT}": choose another folder')
+    if meta.get("version") != VERSION:
+        raise ResultsError(
+            f"{path}: results of version {meta.get('version')!r}, while this aegis-opt reads version "
+            f"{VERSION}: use the version that made them, or run the comparison again into a new folder"
+        )
+    damaged = next(_damaged(meta), None)
+    if damaged is not None:
+        raise ResultsError(f"{path}: {damaged} is missing or damaged: get a whole copy of the folder")
+    return meta
+
+
+def _damaged(meta: dict[str, Any]) -> Iterator[str]:
+    """Name the parts that are not what `make_meta` writes, as far as anything reads them."""
+    for part in ("software", "settings", "datasets", "plan"):
+        if not isinstance(meta.get(part), dict):
+            yield repr(part)
+            return
+    if not isinstance(meta.get("machine", {}), dict):
+        yield "'machine'"
+    elif not isinstance(meta.get("machine", {}).get("cores"), int | None):
+        yield "'cores' of 'machine'"
+    if not isinstance(meta["settings"].get("time_limit"), int | float | None):
+        yield "'time_limit' of 'settings'"
+    for name, kind in _PLAN.items():
+        values = meta["plan"].get(name, [])
+        if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+            yield f"{name!r} of 'plan'"
+    for dataset, about in meta["datasets"].items():
+        if not isinstance(about, dict):
+            yield f"data set {dataset!r}"
+            return
+        for name, kind in _DATASET.items():
+            if not isinstance(about.get(name), kind):
+                yield f"{name!r} of data set {dataset!r}"
+
+
+def load_results(folder: str | os.PathLike[str]) -> Results:
+    """Read a results folder.
+
+    Parameters
+    ----------
+    folder : path
+        Written by `compare(..., output=folder)` or ``aegis-opt compare -o folder``, finished or not.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ResultsError
+        If it is no results folder, of another version, or a file in it is cut short; the text names it.
+    """
+    path = Path(folder)
+    meta = read_meta(path)
+    runs = _files(path / "advice")
+    advice = read_parquet(runs, "advice")
+    rankings = _rankings(path, runs)
+    for file in rankings:
+        if not file.exists():
+            raise ResultsError(f"{file}: is missing: {_AGAIN}")
+    return Results(
+        advice=advice,
+        reconstructions=read_parquet(_files(path / "reconstructions"), "reconstructions"),
+        rankings=read_parquet(rankings, "rankings"),
+        meta=meta,
+    )
+
+
+def write_parquet(path: Path, table: Table, rows: list[Row]) -> None:
+    """Write rows with the types of the table, whole or not at all."""
+    kinds = enumerate(COLUMNS[table].items(), start=1)
+    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
+    values = [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
+    with atomic_path(path) as temporary, _database().cursor() as connection:
+        target = str(temporary).replace("'", "''")
+        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+
+
+def _plain(value: Any) -> Any:
+    """What DuckDB takes: Python's own types, and null for what is not known."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
+    """Read files of one table as one frame, sorted by what identifies a row."""
+    import duckdb
+
+    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
+    if not files:
+        return pd.DataFrame(columns=list(COLUMNS[table]))
+    with _database().cursor() as connection:
+        try:
+            query = f"SELECT {columns} FROM read_parquet($files)"
+            frame = connection.execute(query, {"files": [str(file) for file in files]}).df()
+        except duckdb.Error as error:
+            if len(files) > 1:  # find the one to blame
+                for file in files:
+                    read_parquet([file], table)
+            cause = str(error).splitlines()[0]
+            raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+    return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Open an empty database in memory, once per process: that takes longer than writing a file."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.parquet") if not file.name.startswith("."))
+
+
+def _rankings(folder: Path, runs: Sequence[Path]) -> list[Path]:
+    """Files that belong to those of advisor runs that were tried."""
+    return [folder / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+
+
+def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Meta data of a folder that goes on; refuse what cannot be compared with what it holds."""
+    way_out = "choose another folder"
+    made_by, now = (meta["software"].get("aegis-opt") for meta in (old, new))
+    if made_by != now:
+        raise ResultsError(f"{folder} was made by aegis-opt {made_by}, this is {now}: {way_out}")
+    for name, value in new["settings"].items():
+        if old["settings"].get(name) != value:
+            raise ResultsError(
+                f"{folder} was made with {name}={old['settings'].get(name)}, not {value}: {way_out}"
+            )
+    for name, description in new["datasets"].items():
+        known = old["datasets"].get(name)
+        if known is not None and known["fingerprint"] != description["fingerprint"]:
+            raise ResultsError(
+                f"{folder} holds results of another data set {name!r} (other records or configurations): "
+                f"{way_out}, or pass another name"
+            )
+    plan = {key: _union(old["plan"].get(key, []), values) for key, values in new["plan"].items()}
+    return new | {
+        "started": old.get("started", new["started"]),
+        "continued": new["started"],
+        "datasets": old["datasets"] | new["datasets"],
+        "plan": plan,
+    }
+
+
+def _union(old: list[Any], new: list[Any]) -> list[Any]:
+    return [*old, *(value for value in new if value not in old)]
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in (*_PACKAGES, *_OPTIONAL):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,148 @@
+"""The truth that only the harness may see: raw joint tables, and the deviations computed from them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.datasets import Dataset
+from aegis_opt.errors import InvalidInput
+from aegis_opt.masks import Configurations, Mask
+from aegis_opt.measures import Measure
+from aegis_opt.sources import scan
+from aegis_opt.summary import Summary, summarize
+from aegis_opt.summary._model import IntArray, merge_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A data set to compare on: the raw source, its label, the configurations to choose from.
+
+    Parameters
+    ----------
+    name : str
+        What results call it.
+    source : path, DataFrame, ...
+        As `summarize` takes it.
+    label : str, optional
+        Column of the class label; by default the one that the configurations name.
+    configurations : Configurations, mapping or path
+        The masking configurations.
+    """
+
+    name: str
+    source: Any
+    label: str | None
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        label: str | None = None,
+        configurations: Any = None,
+        name: str | None = None,
+    ) -> Case:
+        """Return the case that a caller means: a `Dataset`, or a source with label and configurations.
+
+        Examples
+        --------
+        >>> from aegis_opt.datasets import worked_example
+        >>> Case.of(worked_example()).name
+        'worked-example'
+        """
+        if isinstance(source, Case):
+            return source
+        if isinstance(source, Dataset):
+            if source.configurations is None and configurations is None:
+                raise InvalidInput(
+                    f"data set {source.name!r} has no configurations of its own: pass configurations=..., "
+                    "or draw some with generate_configurations"
+                )
+            chosen = source.configurations if configurations is None else configurations
+            return cls(name or source.name, source.frame, label or source.label, chosen)
+        return cls(name or _name_of(source), source, label, configurations)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A data set after its scan: what the advisor may see, and the truth to judge it by.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    summary : Summary
+        With histograms; a run without them ignores them.
+    raw : dict of str to ndarray
+        F(A, Y) of every attribute.
+    fingerprint : str
+        Changes with the data and the configurations, so that results of others are not taken for these.
+    seconds : float
+        Time of the scan and the summary.
+    """
+
+    name: str
+    summary: Summary
+    raw: dict[str, IntArray]
+    fingerprint: str
+    seconds: float
+
+    def true_deviation(self, measure: Measure) -> pd.Series:
+        """PUD of every configuration from the raw tables, which no advisor sees."""
+        total = np.zeros(len(self.summary.configurations))
+        for name, attribute in self.summary.attributes.items():
+            unmasked = float(measure.many([self.raw[name]])[0])
+            masked = measure.many([merge_rows(self.raw[name], t.groups) for t in attribute.tables])
+            chosen = [tables[name] for tables in self.summary.configurations.values()]
+            total += np.abs(unmasked - masked[chosen])
+        return pd.Series(total / len(self.summary.attributes), index=list(self.summary.configurations))
+
+
+def prepare(case: Case) -> Prepared:
+    """Scan a data set, summarise it, and keep the raw tables for the judge.
+
+    Examples
+    --------
+    >>> from aegis_opt.datasets import worked_example
+    >>> from aegis_opt.measures import get_measure
+    >>> prepared = prepare(Case.of(worked_example()))
+    >>> prepared.true_deviation(get_measure("mi")).round(4).to_dict()
+    {'young-old': 0.222}
+    """
+    start = time.perf_counter()
+    summary = summarize(case.source, case.label, case.configurations, histograms=True)
+    seconds = time.perf_counter() - start
+    counts = scan(case.source, summary.label, list(summary.attributes))
+    raw = {name: joint.table for name, joint in counts.attributes.items()}
+    return Prepared(case.name, summary, raw, _fingerprint(summary, raw), seconds)
+
+
+def _name_of(source: Any) -> str:
+    if not isinstance(source, str | os.PathLike):
+        return "data"
+    path = Path(source)
+    stem = path.name.split(".")[0]
+    return path.absolute().parent.name if stem == "data" else stem
+
+
+def _fingerprint(summary: Summary, raw: dict[str, IntArray]) -> str:
+    digest = hashlib.sha256()
+    masks = {
+        name: {a: dict(summary.attributes[a].tables[t].spec) for a, t in chosen.items()}
+        for name, chosen in summary.configurations.items()
+    }
+    digest.update(json.dumps([summary.label, masks], sort_keys=True, default=str).encode())
+    for name, table in raw.items():
+        values = json.dumps([name, summary.attributes[name].values, table.shape], default=str)
+        digest.update(values.encode() + np.ascontiguousarray(table).tobytes())
+    return digest.hexdigest()[:16]

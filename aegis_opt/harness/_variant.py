@@ -1,0 +1,255 @@
+"""A variant: one solver with its norm, rounding and options, as a comparison names it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
+
+from aegis_opt.errors import InvalidOption, UnknownSolver
+from aegis_opt.harness._peers import PEERS
+from aegis_opt.rounding import ROUNDINGS
+from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.registry import available_solvers, get_reconstructor, solver_class
+
+RANDOM = "random"
+"""The floor of every comparison: a configuration drawn at random. It reconstructs nothing."""
+
+_FORM = "solver, solver:norm, solver+rounding, solver[option=value] or all of these, as convex:l1+nearest"
+_TEXT = re.compile(
+    r"(?P<solver>[^:+\[\]\s]+)(:(?P<norm>[^:+\[\]\s]+))?(\+(?P<rounding>[^:+\[\]\s]+))?"
+    r"(\[(?P<options>[^\[\]]*)\])?"
+)
+_COMMON = {"rounding", "seed", "norm"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to reconstruct that a comparison runs.
+
+    Parameters
+    ----------
+    solver : str
+        One of `available_solvers()`, a peer ("ipfn", "humanleague", ...), or "random".
+    norm, rounding : str, optional
+        The distance, for solvers that have a choice, and how tables become whole.
+    options : mapping
+        The solver's other options.
+    backend : Reconstructor, optional
+        A configured solver to use as it is, whatever its name; see `Variant.of`.
+
+    Examples
+    --------
+    >>> Variant.parse("convex:l1+nearest")
+    Variant('convex:l1+nearest')
+    >>> str(Variant("integer", "l2", options={"engine": "cp-sat"}))
+    'integer:l2[engine=cp-sat]'
+    """
+
+    solver: str
+    norm: str | None = None
+    rounding: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    backend: Reconstructor | None = None
+
+    def __init__(
+        self,
+        solver: str,
+        norm: str | None = None,
+        rounding: str | None = None,
+        options: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+        backend: Reconstructor | None = None,
+    ) -> None:
+        for field, value in [
+            ("solver", solver),
+            ("norm", norm),
+            ("rounding", None if rounding == "none" else rounding),
+            ("options", tuple(sorted(dict(options).items()))),
+            ("backend", backend),
+        ]:
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def parse(cls, text: str) -> Variant:
+        """Read a variant as `str` writes it.
+
+        Parameters
+        ----------
+        text : str
+            ``solver[:norm][+rounding][[option=value,...]]``.
+        """
+        found = _TEXT.fullmatch(text.strip())
+        if found is None:
+            raise InvalidOption(f"cannot read the variant {text!r}: write {_FORM}")
+        options = {}
+        for part in filter(None, (found["options"] or "").split(",")):
+            key, equals, value = part.partition("=")
+            if not equals:
+                raise InvalidOption(f"cannot read {part!r} in the variant {text!r}: write [option=value]")
+            options[key.strip()] = _value(value.strip())
+        return cls(found["solver"], found["norm"], found["rounding"], options)
+
+    @classmethod
+    def of(cls, entry: str | Mapping[str, Any] | Reconstructor | Variant) -> Variant:
+        """Return the variant that a caller means by a text, a mapping, a configured solver or a variant."""
+        if isinstance(entry, Variant):
+            return entry
+        if isinstance(entry, str):
+            return cls.parse(entry)
+        if isinstance(entry, Mapping):
+            given = dict(entry)
+            if "solver" not in given:
+                raise InvalidOption(f"a variant needs a 'solver': {given}")
+            named = {key: given.pop(key, None) for key in ("solver", "norm", "rounding")}
+            return cls(**named, options=given.pop("options", {}) | given)
+        if isinstance(entry, Reconstructor):
+            changed = {
+                f.name: getattr(entry, f.name)
+                for f in fields(entry)
+                if f.init
+                and f.name not in _COMMON
+                and (f.default is MISSING or getattr(entry, f.name) != f.default)
+            }
+            return cls(entry.name, getattr(entry, "norm", None), entry.rounding, changed, backend=entry)
+        raise InvalidOption(f"a solver is a name, a mapping or a Reconstructor, not {entry!r}: write {_FORM}")
+
+    @property
+    def is_random_choice(self) -> bool:
+        """Whether this is the floor: no reconstruction, a configuration drawn at random."""
+        return self.solver == RANDOM and self.backend is None
+
+    @property
+    def kind(self) -> type[Reconstructor]:
+        """The backend's class."""
+        if self.backend is not None:
+            return type(self.backend)
+        if self.solver in available_solvers():
+            return solver_class(self.solver)
+        if self.solver in PEERS:
+            return PEERS[self.solver]
+        peers = [*PEERS, RANDOM]
+        hint = f"For comparison only: {', '.join(sorted(peers))}."
+        raise UnknownSolver("solver", self.solver, [*available_solvers(), *peers], hint)
+
+    def reconstructor(self, seed: int = 0) -> Reconstructor:
+        """Configure the backend."""
+        if self.backend is not None:
+            return replace(self.backend, seed=seed)
+        kind = self.kind
+        options = dict(self.options) | ({} if self.norm is None else {"norm": self.norm})
+        if self.solver in available_solvers():
+            return get_reconstructor(self.solver, rounding=self.rounding, seed=seed, **options)
+        if options:
+            raise InvalidOption(f"peer {self.solver!r} has no option {next(iter(options))!r}; it has none")
+        return kind(rounding=self.rounding, seed=seed)
+
+    def __str__(self) -> str:
+        text = self.solver + (f":{self.norm}" if self.norm else "")
+        text += f"+{self.rounding}" if self.rounding else ""
+        if self.options:
+            text += f"[{','.join(f'{key}={_word(value)}' for key, value in self.options)}]"
+        return text
+
+    def __repr__(self) -> str:
+        return f"Variant({str(self)!r})"
+
+
+def expand(
+    entries: Sequence[str | Mapping[str, Any] | Reconstructor | Variant],
+    norms: Sequence[str] | None = None,
+    roundings: Sequence[str | None] | None = None,
+) -> list[Variant]:
+    """Return the variants of a comparison: every entry, crossed with the norms and roundings it can take.
+
+    An entry that names its norm or rounding keeps it. One that does not is run with each of `norms` that
+    its solver minimises, and with each of `roundings` ("none" or None is no rounding) unless its tables are
+    whole already. Every variant is configured once here, so that a wrong option is told before the work.
+
+    Raises
+    ------
+    InvalidOption
+        A norm or rounding that no entry can take, a seed (seeds are those of the comparison), or two
+        entries that mean the same.
+
+    Examples
+    --------
+    >>> expand(["ipf", "integer"], norms=["l1", "l2"], roundings=["none", "controlled"])
+    [Variant('ipf'), Variant('ipf+controlled'), Variant('integer:l1'), Variant('integer:l2')]
+    """
+    for norm in norms or ():
+        if not isinstance(norm, str):
+            raise InvalidOption(f"a norm is a text such as 'l1', not {norm!r}")
+    for rounding in roundings or ():
+        if rounding not in (None, "none", *ROUNDINGS):
+            raise InvalidOption(f"unknown rounding {rounding!r}; known: none, {', '.join(ROUNDINGS)}")
+    variants: list[Variant] = []
+    used: set[str] = set()
+    for variant in map(Variant.of, entries):
+        if variant.is_random_choice:
+            if variant != Variant(RANDOM):
+                raise InvalidOption(f"{RANDOM!r} is a choice at random: it takes no norm, rounding or option")
+            variants.append(variant)
+            continue
+        _refuse_misplaced(variant)
+        able = variant.kind.capabilities
+        fitting: list[str | None] = [norm for norm in norms or () if norm in able.norms]
+        used.update(filter(None, fitting))
+        default = next((f.default for f in fields(variant.kind) if f.name == "norm"), None)
+        if variant.norm is not None or default is None:
+            fitting = [variant.norm] if variant.norm is not None else []
+        elif norms is None:
+            fitting = [str(default)]
+        elif not fitting:
+            raise InvalidOption(
+                f"solver {variant.solver!r} minimises none of {', '.join(norms)}; it has: "
+                f"{', '.join(able.norms)}"
+            )
+        rounded: list[str | None] = [variant.rounding]
+        if variant.rounding is None and variant.backend is None and roundings and not able.integer:
+            rounded = list(roundings)
+        variants += [
+            Variant(variant.solver, norm, rounding, variant.options, variant.backend)
+            for norm in fitting or [None]
+            for rounding in rounded
+        ]
+    for norm in norms or ():
+        if norm not in used:
+            raise InvalidOption(f"no solver of this comparison minimises the norm {norm!r}")
+    texts = [str(variant) for variant in variants]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise InvalidOption(f"the variant {text!r} is listed twice: results could not be told apart")
+    for variant in variants:
+        if not variant.is_random_choice:
+            variant.reconstructor()
+    return variants
+
+
+def _refuse_misplaced(variant: Variant) -> None:
+    """Refuse what an entry says where nothing reads it."""
+    options = dict(variant.options)
+    seed = options.get("seed", 0 if variant.backend is None else variant.backend.seed)
+    if "seed" in options or seed != 0:
+        raise InvalidOption(
+            f"solver {variant.solver!r} brings a seed of its own, {seed}: leave it out there and pass the "
+            f"seeds of the comparison, seeds=[{seed}]"
+        )
+    for name, sign in (("norm", ":"), ("rounding", "+")):
+        if name in options:
+            raise InvalidOption(
+                f"{name} is no option of a variant: write {variant.solver}{sign}{options[name]}, or the key "
+                f"{name!r} beside 'solver'"
+            )
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

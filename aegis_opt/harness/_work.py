@@ -1,0 +1,256 @@
+"""One piece of work: an advisor run or one reconstruction, measured and judged by the truth."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.advisor import Advice, advise
+from aegis_opt.errors import InvalidOption, MissingDependency, RoundingImpossible
+from aegis_opt.harness._memory import PeakMemory
+from aegis_opt.harness._plan import Unit
+from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row
+from aegis_opt.harness._truth import Prepared
+from aegis_opt.harness._variant import Variant
+from aegis_opt.measures import Measure, tvd
+from aegis_opt.problem import Problem
+from aegis_opt.solvers.reconstruction import Status
+
+_EQUAL = 9  # digits, relative to the largest deviation, up to which two deviations are tied
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that a worker needs: the data sets, the measures, and what every unit has in common."""
+
+    datasets: dict[str, Prepared]
+    measures: dict[str, Measure]
+    truth: dict[tuple[str, str], pd.Series]  # true deviation of every configuration, by data set and measure
+    replicates: int
+    time_limit: float | None
+
+
+def pieces(job: Job, unit: Unit) -> list[int | None]:
+    """List the reconstructions of a unit by masked table; [None] for one from all views, or for advice."""
+    if unit.measure is not None or unit.attribute is None or unit.scope == "pooled":
+        return [None]
+    return list(range(len(job.datasets[unit.dataset].summary.attributes[unit.attribute].tables)))
+
+
+def blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
+    """Return what is known of a row before the work: everything but the outcome."""
+    data = job.datasets[unit.dataset]
+    row: Row = dict.fromkeys(COLUMNS[unit.table])
+    row |= _run_columns(unit) | {
+        "n_records": data.summary.n_records,
+        "n_labels": len(data.summary.label_counts),
+    }
+    if unit.measure is not None:
+        truth = job.truth[unit.dataset, unit.measure]
+        return row | {
+            "measure": unit.measure,
+            "n_configurations": len(truth),
+            "smallest_class": int(data.summary.label_counts.min()),
+            "pud_true_min": float(truth.min()),
+            "pud_true_mean": float(truth.mean()),
+            "pud_true_max": float(truth.max()),
+        }
+    attribute = data.summary.attributes[str(unit.attribute)]
+    return row | {
+        "attribute": unit.attribute,
+        "table": piece,
+        "n_values": attribute.n_values,
+        "n_groups": None if piece is None else attribute.tables[piece].n_groups,
+    }
+
+
+def execute(job: Job, unit: Unit, piece: int | None) -> Finding:
+    """Do one piece of work and return what it found, whatever happens."""
+    row = blank_row(job, unit, piece)
+    try:
+        if unit.variant.is_random_choice:
+            return Finding(row | _choose_at_random(row))
+        if unit.measure is not None:
+            found, ranking = _advise(job, unit)
+            return Finding(row | found, ranking)
+        return Finding(row | _reconstruct(job, unit, piece))
+    except (MissingDependency, InvalidOption, RoundingImpossible) as error:
+        # not installed, or not made for such problems: nothing to hold against it, but visible
+        return Finding(row | {"status": SKIPPED, "error": str(error)})
+    except Exception as error:  # a backend may fail in any way, and every failure is a row
+        return Finding(row | {"status": FAILED, "error": f"{type(error).__name__}: {error}"})
+
+
+def for_configurations(job: Job, unit: Unit, rows: list[Row]) -> list[Row]:
+    """Give each configuration its row: those that share a masked table share the reconstruction."""
+    if unit.attribute is None:
+        return rows
+    if unit.scope == "pooled":
+        return [row | {"configuration": "*"} for row in rows]
+    chosen = job.datasets[unit.dataset].summary.configurations
+    return [rows[tables[unit.attribute]] | {"configuration": name} for name, tables in chosen.items()]
+
+
+@cache
+def warm_up(variant: Variant) -> None:
+    """Solve two tiny problems, so that imports are not counted as solving time."""
+    if variant.is_random_choice:
+        return
+    table = [[3, 1], [0, 2], [1, 1], [2, 0]]
+    for groups in ([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]):
+        try:
+            variant.reconstructor().reconstruct(Problem.from_table(table, groups))
+        except Exception:  # the work itself will say what is wrong, if anything is, and be a row
+            continue
+
+
+def _run_columns(unit: Unit) -> Row:
+    """What every row of a unit has in common."""
+    return {
+        "dataset": unit.dataset,
+        "variant": str(unit.variant),
+        "solver": unit.variant.solver,
+        "norm": _norm(unit.variant),
+        "rounding": unit.variant.rounding or "none",
+        "scope": unit.scope,
+        "histogram": unit.histogram,
+        "seed": unit.seed,
+    }
+
+
+def _norm(variant: Variant) -> str:
+    if variant.is_random_choice or not variant.kind.capabilities.norms:
+        return "none"
+    return variant.reconstructor().distance_norm
+
+
+def _choose_at_random(row: Row) -> Row:
+    """The expectation over a configuration drawn at random: its order is as good as any."""
+    return {
+        "certified": False,
+        "regret": row["pud_true_mean"] - row["pud_true_min"],
+        "tau": 0.0,
+        "pud_best_true": row["pud_true_mean"],
+        "seconds_total": 0.0,
+        "peak_mb": 0.0,
+        "status": OK,
+    }
+
+
+def _advise(job: Job, unit: Unit) -> Finding:
+    data, measure = job.datasets[unit.dataset], job.measures[str(unit.measure)]
+    summary = copy.copy(data.summary)
+    summary.__dict__.pop("solved", None)  # every run starts from nothing: its time is that of a first call
+    solver = unit.variant.reconstructor(unit.seed)
+    warm_up(unit.variant)
+    memory = PeakMemory()
+    start = time.perf_counter()
+    advice = advise(
+        summary,
+        measure,
+        solver,
+        scope=unit.scope,  # type: ignore[arg-type]
+        histograms=unit.histogram,
+        replicates=job.replicates if solver.is_random else None,
+    )
+    seconds = time.perf_counter() - start
+    peak = memory.megabytes()
+    truth = job.truth[unit.dataset, measure.name]
+    estimated = advice.ranking.set_index("configuration")["pud"].reindex(truth.index)
+    found: Row = {
+        "best": advice.best,
+        "certified": advice.certified,
+        "tau": kendall_tau(estimated, truth),
+        "pud_error": float((estimated - truth).abs().mean()),
+        "seconds_total": seconds,
+        "peak_mb": peak,
+        "status": NO_WINNER,
+        "error": advice.reason if advice.best is None else _doubt(advice),
+    }
+    if advice.best is not None:
+        found |= {
+            "regret": float(truth[advice.best] - truth.min()),
+            "pud_best_estimated": float(estimated[advice.best]),
+            "pud_best_true": float(truth[advice.best]),
+            "status": OK,
+        }
+    return Finding(found, _ranking(unit, advice, truth))
+
+
+def _doubt(advice: Advice) -> str | None:
+    """What is wrong with a run that names a winner: tables that miss the totals they should meet."""
+    missed = advice.attributes[advice.attributes["status"] == Status.NOT_CONVERGED.name]
+    if missed.empty:
+        return None
+    names = ", ".join(map(repr, missed["attribute"]))
+    return f"not converged: tables of {names} miss totals by up to {missed['residual'].max():.3g} records"
+
+
+def _ranking(unit: Unit, advice: Advice, truth: pd.Series) -> tuple[Row, ...]:
+    """One row per configuration, best first."""
+    common = _run_columns(unit) | {"measure": unit.measure}
+    columns = ["configuration", "rank", "pud", "pud_low", "pud_high"]
+    places: list[Row] = advice.ranking[columns].to_dict("records")  # type: ignore[assignment]
+    return tuple(common | place | {"pud_true": float(truth[place["configuration"]])} for place in places)
+
+
+def kendall_tau(estimated: pd.Series, truth: pd.Series) -> float | None:
+    """Kendall's tau-b of two orders; None where one of them is constant up to rounding noise.
+
+    By its definition, pair by pair: orders are short, and importing scipy.stats takes longer.
+    """
+    scale = float(truth.max())
+    if scale <= 0:
+        return None
+    x, y = ((values / scale).round(_EQUAL).to_numpy() for values in (truth, estimated))
+    agreed = untied_x = untied_y = 0.0
+    for i in range(len(x) - 1):
+        dx, dy = np.sign(x[i + 1 :] - x[i]), np.sign(y[i + 1 :] - y[i])
+        agreed += float(dx @ dy)
+        untied_x += float(np.abs(dx).sum())
+        untied_y += float(np.abs(dy).sum())
+    if untied_x == 0 or untied_y == 0:
+        return None
+    return agreed / math.sqrt(untied_x * untied_y)
+
+
+def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
+    data, name = job.datasets[unit.dataset], str(unit.attribute)
+    position = list(data.summary.attributes).index(name)
+    seed = np.random.SeedSequence([unit.seed, position, piece or 0]).generate_state(1)[0]
+    solver = unit.variant.reconstructor(int(seed))
+    warm_up(unit.variant)
+    memory = PeakMemory()
+    start = time.perf_counter()
+    problem = data.summary.problem(name, table=piece, histograms=unit.histogram)
+    posed = time.perf_counter() - start
+    result = solver.reconstruct(problem)
+    total = time.perf_counter() - start
+    peak = memory.megabytes()
+    build = posed + result.seconds.get("build", 0.0)
+    rounding = result.seconds.get("round", 0.0)
+    return {
+        "tvd": float(tvd(data.raw[name], np.asarray(result.table))),
+        "objective": result.objective,
+        "residual": result.residual,
+        "status": result.status.name.lower().replace("_", " "),
+        "method": result.method,
+        "optimal": result.optimal,
+        "gap": _finite(result.gap),
+        "seconds_build": build,
+        "seconds_solve": total - build - rounding,  # whatever a backend does beside, its checks included
+        "seconds_round": rounding,
+        "seconds_total": total,
+        "peak_mb": peak,
+    }
+
+
+def _finite(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,313 @@
+"""Masking configurations: which mask each attribute gets, under a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from aegis_opt.domain import Domain, Kind
+from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
+from aegis_opt.masks._base import Mask, mask_from_spec
+from aegis_opt.masks._documents import read_document, write_document
+from aegis_opt.masks._generalize import Generalize
+from aegis_opt.masks._hierarchy import Hierarchy
+
+
+class UnknownKey(UnknownName, KeyError):
+    """A mapping has no entry of that name; being a `KeyError`, it keeps ``get`` and ``in`` working."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would show the quoted repr
+
+
+class Configuration(Mapping[str, Mask]):
+    """One mask per attribute; an attribute that is absent is not masked.
+
+    Parameters
+    ----------
+    masks : mapping of str to Mask
+        The masked attributes.
+    name : str
+        What the configuration is called.
+
+    Examples
+    --------
+    >>> from aegis_opt.masks import Suppress
+    >>> Configuration({"age": Suppress()}, name="config01")
+    Configuration('config01', {'age': Suppress()})
+    """
+
+    __slots__ = ("_masks", "_name")
+
+    def __init__(self, masks: Mapping[str, Mask], name: str = "") -> None:
+        if not isinstance(masks, Mapping):
+            raise ConfigurationError(
+                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__}"
+            )
+        for attribute, mask in masks.items():
+            if not isinstance(attribute, str):
+                raise ConfigurationError(
+                    f"configuration {name!r}: attribute {attribute!r} must be a name (a string)"
+                )
+            if not isinstance(mask, Mask):
+                raise ConfigurationError(
+                    f"configuration {name!r}, attribute {attribute!r}: {mask!r} is no mask; "
+                    "write e.g. Suppress() (with brackets), or mask_from_spec(...) for a mapping"
+                )
+        self._masks = MappingProxyType(dict(masks))
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What the configuration is called."""
+        return self._name
+
+    def to_sql(
+        self,
+        dialect: str = "duckdb",
+        table: str = "source",
+        columns: Sequence[str] | None = None,
+        domains: Mapping[str, Domain | Kind] | None = None,
+    ) -> str:
+        """Write the SELECT that masks a table; see `aegis_opt.release.select_sql` for the parameters.
+
+        Examples
+        --------
+        >>> from aegis_opt.masks import Suppress
+        >>> print(Configuration({"name": Suppress()}).to_sql("spark", "people", ["id", "name"]))
+        SELECT
+          `id`,
+          '*' AS `name`
+        FROM people
+        """
+        from aegis_opt.masks._sql._select import select_sql  # the SQL of masks builds on the masks
+
+        return select_sql(self, dialect, table, columns, domains)
+
+    def __getitem__(self, attribute: str) -> Mask:
+        if attribute not in self._masks:
+            raise UnknownKey(
+                "attribute", attribute, self._masks, f"Configuration {self._name!r} masks no others."
+            )
+        return self._masks[attribute]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._masks)
+
+    def __len__(self) -> int:
+        return len(self._masks)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configuration, (
+            dict(self._masks),
+            self._name,
+        )  # read-only views are neither copied nor pickled
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._masks.items()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Configuration):
+            return self._name == other._name and self._masks == other._masks
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Configuration({self._name!r}, {dict(self._masks)!r})"
+
+
+class Configurations(Mapping[str, Configuration]):
+    """Named configurations, in order.
+
+    Parameters
+    ----------
+    configurations : mapping of str to (mapping of str to Mask)
+        The masks of each configuration.
+    label : str, optional
+        The class label, which no configuration may mask.
+
+    Examples
+    --------
+    >>> from aegis_opt.masks import Suppress
+    >>> configurations = Configurations({"none": {}, "all": {"age": Suppress()}}, label="income")
+    >>> list(configurations), configurations["all"]["age"]
+    (['none', 'all'], Suppress())
+    """
+
+    __slots__ = ("_configurations", "_label")
+
+    def __init__(self, configurations: Mapping[str, Mapping[str, Mask]], label: str | None = None) -> None:
+        if not isinstance(configurations, Mapping):
+            raise ConfigurationError(
+                "configurations must map names to {attribute: mask}, "
+                f"not be {type(configurations).__name__}"
+            )
+        if label is not None and not isinstance(label, str):
+            raise ConfigurationError(f"the label must be the name of an attribute, not {label!r}")
+        named = {}
+        for name, masks in configurations.items():
+            if not isinstance(name, str) or not name:
+                raise ConfigurationError(f"a configuration's name must be a non-empty string, not {name!r}")
+            named[name] = Configuration(masks, name)
+            if label is not None and label in named[name]:
+                raise ConfigurationError(
+                    f"configuration {name!r} masks the label {label!r}: remove that entry, "
+                    "or name another label"
+                )
+        self._configurations = MappingProxyType(named)
+        self._label = label
+
+    @property
+    def label(self) -> str | None:
+        """The class label, if it is known."""
+        return self._label
+
+    def __getitem__(self, name: str) -> Configuration:
+        if name not in self._configurations:
+            raise UnknownKey("configuration", name, self._configurations)
+        return self._configurations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._configurations)
+
+    def __len__(self) -> int:
+        return len(self._configurations)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configurations, (dict(self._configurations), self._label)
+
+    def __hash__(self) -> int:
+        return hash((self._label, tuple(self._configurations.items())))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Configurations):
+            same_order = list(self) == list(other)
+            return (
+                same_order and self._label == other._label and self._configurations == other._configurations
+            )
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
+
+
+def load_configurations(path: str | Path) -> Configurations:
+    """Read configurations from a JSON or YAML file.
+
+    The file holds ``{name: {attribute: {"function": ..., parameter: ...}}}``, by itself or wrapped as
+    ``{"label": ..., "configurations": {...}}``. Paths of hierarchies are relative to the file.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .json, .yaml or .yml.
+
+    Returns
+    -------
+    Configurations
+        In the order of the file.
+
+    Raises
+    ------
+    ConfigurationError
+        If the file is malformed; the text names the file, the configuration and the attribute.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "masks.yaml")
+    ...     _ = path.write_text("config01: {age: {function: generalize, ranges: 4}}")
+    ...     load_configurations(path)["config01"]["age"]
+    Generalize(ranges=4)
+    """
+    path = Path(path)
+    document = read_document(path)
+    try:
+        return _parse(document, path.parent)
+    except (ConfigurationError, MaskError, UnknownMask) as error:
+        raise ConfigurationError(f"{str(path)!r}: {error}") from error
+
+
+def save_configurations(configurations: Configurations, path: str | Path) -> None:
+    """Write configurations to a JSON or YAML file, whole or not at all.
+
+    A hierarchy that was read from a file is saved as its path, relative if the file lies in the folder of
+    `path` or below; one that was made in memory, or whose file has changed since, is saved row by row.
+
+    Parameters
+    ----------
+    configurations : Configurations
+        What to save; ``load_configurations(path)`` gives it back.
+    path : path
+        Ends in .json, .yaml or .yml.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from aegis_opt.masks import Blur
+    >>> configurations = Configurations({"c": {"age": Blur(5)}}, label="income")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_configurations(configurations, Path(folder, "masks.json"))
+    ...     load_configurations(Path(folder, "masks.json")) == configurations
+    True
+    """
+    folder = Path(path).parent
+    named = {
+        name: {attribute: _saved_spec(mask, folder) for attribute, mask in configuration.items()}
+        for name, configuration in configurations.items()
+    }
+    label = {} if configurations.label is None else {"label": configurations.label}
+    write_document({**label, "configurations": named}, path)
+
+
+def _parse(document: Any, folder: Path) -> Configurations:
+    if not isinstance(document, dict):
+        raise ConfigurationError(f"it must hold {{name: {{attribute: mask}}}}, not {type(document).__name__}")
+    label = None
+    if "configurations" in document:
+        if extra := [str(key) for key in document if key not in ("label", "configurations")]:
+            raise ConfigurationError(
+                f"unknown key {', '.join(extra)} beside 'configurations'; accepted: label, configurations"
+            )
+        label, document = document.get("label"), document["configurations"]
+        if not isinstance(document, dict):
+            raise ConfigurationError(
+                f"'configurations' must map names to {{attribute: mask}}, not be {type(document).__name__}"
+            )
+    if not document:
+        raise ConfigurationError("it holds no configuration: add {name: {attribute: mask}}")
+    named: dict[str, dict[str, Mask]] = {}
+    for name, masks in document.items():
+        if not isinstance(masks, dict):
+            raise ConfigurationError(
+                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__} "
+                "(a label stands beside 'configurations')"
+            )
+        named[name] = {}
+        for attribute, spec in masks.items():
+            try:
+                named[name][attribute] = mask_from_spec(spec, folder)
+            except (ConfigurationError, MaskError, UnknownMask) as error:
+                raise ConfigurationError(
+                    f"configuration {name!r}, attribute {attribute!r}: {error}"
+                ) from error
+    return Configurations(named, label)
+
+
+def _saved_spec(mask: Mask, folder: Path) -> dict[str, Any]:
+    spec = mask.to_spec()
+    if isinstance(mask, Generalize) and isinstance(mask.hierarchy, Hierarchy) and mask.hierarchy.path:
+        file = mask.hierarchy.path.resolve()
+        if _still_holds(file, mask.hierarchy):
+            inside = file.is_relative_to(folder.resolve())
+            spec["hierarchy"] = str(file.relative_to(folder.resolve()) if inside else file)
+    return spec
+
+
+def _still_holds(file: Path, hierarchy: Hierarchy) -> bool:
+    try:
+        return Hierarchy.from_csv(file) == hierarchy
+    except MaskError:
+        return False

@@ -1,0 +1,234 @@
+"""`Generalize`: coarser values, by equal ranges, by a mapping or by a hierarchy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import MaskError
+from aegis_opt.masks._base import Keyed, Label, Mask, moment_texts
+from aegis_opt.masks._hierarchy import Hierarchy, match_all
+from aegis_opt.masks._mapping import Pairs, normal_mapping
+from aegis_opt.masks._parameters import (
+    DAY,
+    domain_microseconds,
+    integer,
+    is_temporal,
+    some,
+)
+
+_MOST_RANGES = 1_000_000
+_RANGED = ("integer", "real", "date", "datetime")
+
+
+@dataclass(frozen=True, repr=False)
+class Generalize(Mask):
+    """Values become coarser ones; exactly one of the three ways is given.
+
+    *Ranges.* For integers (also whole numbers stored as reals) with least value lo, greatest value hi and
+    q, r = divmod(hi - lo, ranges): the first range is [lo, lo + q + (1 if r >= 1)], each next one starts
+    one above the end of the one before, and the first r ranges are one longer. Other reals and dates are
+    cut into ranges of equal width from lo to hi, half-open but for the last one.
+
+    *Mapping.* {masked value: the values it stands for}. The missing value may be listed as None.
+
+    *Hierarchy.* A level of a `Hierarchy`, where 0 is the value itself.
+
+    Under a mapping or a hierarchy numbers match by value, dates by ISO 8601, strings by text, and every
+    value of the domain must be listed.
+
+    Parameters
+    ----------
+    mapping : mapping, optional
+        Masked values (text, numbers or booleans) to lists of values.
+    ranges : int, optional
+        Number of ranges, from 1 to 1,000,000.
+    hierarchy : path, Hierarchy or rows, optional
+        A CSV file, which is read at once, or the hierarchy itself.
+    level : int, optional
+        Level of the hierarchy.
+
+    Examples
+    --------
+    >>> Generalize(ranges=2).group(Domain.of([10, 11, 19, 20])).labels
+    ('[10, 15]', '[16, 21]')
+    >>> Generalize({"Young": [10, 17, 43], "Old": [55]}).group(Domain.of([10, 55])).labels
+    ('Young', 'Old')
+    """
+
+    mapping: Mapping[Any, Iterable[Any]] | Sequence[tuple[Any, Iterable[Any]]] | None = None
+    ranges: int | None = None
+    hierarchy: str | Path | Hierarchy | Sequence[Sequence[Any]] | None = None
+    level: int | None = None
+
+    function: ClassVar[str] = "generalize"
+
+    def __post_init__(self) -> None:
+        if sum(way is not None for way in (self.mapping, self.ranges, self.hierarchy)) != 1:
+            raise MaskError(
+                "Generalize needs exactly one of ranges=4, a mapping such as {'Young': [10, 17]}, "
+                "or hierarchy='age.csv' with level=1"
+            )
+        if self.level is not None and self.hierarchy is None:
+            raise MaskError("Generalize takes a level with a hierarchy only")
+        if self.ranges is not None:
+            ranges = integer("the ranges of Generalize", self.ranges, 1, _MOST_RANGES)
+            object.__setattr__(self, "ranges", ranges)
+        elif self.mapping is not None:
+            object.__setattr__(self, "mapping", normal_mapping(self.mapping))
+        else:
+            self._check_hierarchy()
+
+    def _check_hierarchy(self) -> None:
+        hierarchy = self.hierarchy
+        if isinstance(hierarchy, str | Path):
+            hierarchy = Hierarchy.from_csv(hierarchy)
+        elif not isinstance(hierarchy, Hierarchy):
+            hierarchy = Hierarchy(cast("Sequence[Sequence[Any]]", hierarchy))
+        object.__setattr__(self, "hierarchy", hierarchy)
+        top = hierarchy.n_levels - 1
+        if self.level is None:
+            raise MaskError(f"Generalize needs the level of the hierarchy {hierarchy!r}: 0 to {top}")
+        object.__setattr__(
+            self, "level", integer(f"the level of the hierarchy {hierarchy!r}", self.level, 0, top)
+        )
+
+    def __repr__(self) -> str:
+        if self.ranges is not None:
+            return f"Generalize(ranges={self.ranges})"
+        if self.mapping is not None:
+            masked = [label for label, _ in cast("Pairs", self.mapping)]
+            return f"Generalize({{{', '.join(f'{label!r}: [...]' for label in masked[:4])}" + (
+                ", ...})" if len(masked) > 4 else "})"
+            )
+        return f"Generalize(hierarchy={self.hierarchy!r}, level={self.level})"
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the mask as a mapping that JSON can hold; a hierarchy is written out, row by row."""
+        if self.mapping is not None:
+            pairs = cast("Pairs", self.mapping)
+            if all(isinstance(label, str) for label, _ in pairs):
+                return {"function": self.function, "mapping": {label: [*values] for label, values in pairs}}
+            return {"function": self.function, "mapping": [[label, [*values]] for label, values in pairs]}
+        if self.hierarchy is not None:
+            rows = [list(row) for row in cast("Hierarchy", self.hierarchy).rows]
+            return {"function": self.function, "hierarchy": rows, "level": self.level}
+        return super().to_spec()
+
+    @classmethod
+    def from_spec(cls, parameters: Mapping[str, Any], base: Path | None = None) -> Mask:
+        """Build the mask; the path of a hierarchy is relative to `base`."""
+        hierarchy = parameters.get("hierarchy")
+        if isinstance(hierarchy, str) and base is not None:
+            parameters = {**parameters, "hierarchy": base / hierarchy}
+        return super().from_spec(parameters, base)
+
+    def _check_kind(self, domain: Domain) -> None:
+        if self.ranges is not None and domain.kind not in _RANGED:
+            raise MaskError(
+                f"{self!r} does not fit values of kind {domain.kind}: ranges fit {', '.join(_RANGED)}; "
+                f"{self.instead}"
+            )
+
+    def _missing_label(self) -> Label:
+        for label, values in cast("Pairs", self.mapping or ()):
+            if None in values:
+                return label
+        return None
+
+    def _keys(self, domain: Domain) -> Keyed:
+        if self.ranges is not None:
+            return _ranges(domain, self.ranges)
+        labels, cells, places = self._written()
+        found = match_all(domain.kind, cells, places)
+        values = domain.values.tolist()
+        keys = [found.get(value, -1) for value in values]
+        if -1 in keys:
+            outside = [value for value, key in zip(values, keys, strict=True) if key == -1]
+            way_out = "list them in the mapping" if self.mapping else "add rows for them to the hierarchy"
+            raise MaskError(f"{self!r} does not say what becomes of {some(outside)}: {way_out}")
+        return np.array(keys, dtype=np.int64), lambda distinct: [labels[key] for key in distinct]
+
+    def _written(self) -> tuple[list[Label], list[Any], list[int]]:
+        """Return the masked values, the written values, and the place of the masked value of each."""
+        if self.mapping is not None:
+            pairs = cast("Pairs", self.mapping)
+            written = [(v, i) for i, (_, values) in enumerate(pairs) for v in values if v is not None]
+            return [label for label, _ in pairs], [v for v, _ in written], [i for _, i in written]
+        rows, level = cast("Hierarchy", self.hierarchy).rows, cast("int", self.level)
+        places: dict[Label, int] = {}
+        own = [places.setdefault(row[level], len(places)) for row in rows]
+        return list(places), [row[0] for row in rows], own
+
+
+def _ranges(domain: Domain, m: int) -> Keyed:
+    values = domain.values
+    if not len(values):
+        return np.zeros(0, dtype=np.int64), lambda _: []
+    if is_temporal(domain):
+        return _equal_moments(domain, m)
+    if domain.kind == "integer":
+        return _integer_ranges(values, m)
+    if np.all(np.abs(values) < 2.0**63) and np.array_equal(values, np.trunc(values)):
+        return _integer_ranges(values.astype(np.int64), m)
+    return _equal_reals(values, m)
+
+
+def _integer_ranges(values: npt.NDArray[np.int64], m: int) -> Keyed:
+    lo, hi = int(values[0]), int(values[-1])
+    q, r = divmod(hi - lo, m)
+
+    def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
+        starts = [(i, lo + i * (q + 1) + min(i, r)) for i in distinct.tolist()]
+        return [f"[{start}, {start + q + (i < r)}]" for i, start in starts]
+
+    if m == 1:
+        return np.zeros(len(values), dtype=np.int64), labels
+    # Unsigned, because hi - lo may need all 64 bits. Ranges hold q + 2 integers up to r, then q + 1.
+    offset = values.astype(np.uint64) - values[:1].astype(np.uint64)
+    longer = np.uint64(r * (q + 2))
+    within = np.minimum(offset, longer)
+    keys = np.where(
+        offset < longer,
+        within // np.uint64(q + 2),
+        np.uint64(r) + (offset - within) // np.uint64(q + 1),
+    )
+    return keys.astype(np.int64), labels
+
+
+def _equal_reals(values: npt.NDArray[Any], m: int) -> Keyed:
+    lo, hi = float(values[0]), float(values[-1])
+    if not math.isfinite(hi - lo):
+        raise MaskError(
+            f"values from {lo!r} to {hi!r} cannot be cut into equal ranges: use Bucketize with edges"
+        )
+    edges = np.linspace(lo, hi, m + 1)
+    short = [f"{edge:.6g}" for edge in edges]
+    texts = short if len(set(short)) == m + 1 else [repr(float(edge)) for edge in edges]
+    return _between(values, edges, texts)
+
+
+def _equal_moments(domain: Domain, m: int) -> Keyed:
+    stamps = domain_microseconds(domain)
+    unit = DAY if domain.kind == "date" else 1
+    lo, hi = int(stamps[0]), int(stamps[-1])
+    span = (hi - lo) // unit
+    edges = [lo + unit * -(-i * span // m) for i in range(m + 1)]  # rounded up to a whole day or microsecond
+    moments = np.array(edges, dtype=np.int64)
+    return _between(stamps, moments, moment_texts(moments.astype("datetime64[us]")))
+
+
+def _between(values: npt.NDArray[Any], edges: npt.NDArray[Any], texts: list[str]) -> Keyed:
+    """Group by [edge, next edge), the last one closed; a range between equal edges stays empty."""
+    last = len(edges) - 2
+    keys = np.searchsorted(edges[1:-1], values, side="right")
+    return keys, lambda distinct: [
+        f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in distinct.tolist()
+    ]

@@ -1,0 +1,259 @@
+"""Draw masking configurations at random, or list all of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import ConfigurationError, InvalidInput, SourceError, UnknownColumn
+from aegis_opt.masks._base import Mask, group_attribute
+from aegis_opt.masks._candidates import (
+    candidate_masks,
+    distinct_candidates,
+    information_loss,
+    strength_value,
+)
+from aegis_opt.masks._configuration import Configuration, Configurations
+
+_SPREAD = 0.2  # how far from the wanted strength a weight has fallen to 1/e
+
+
+def generate_configurations(
+    data_or_schema: Any,
+    label: str,
+    n: int = 50,
+    seed: int = 0,
+    strength: str | float = "medium",
+    attributes: Sequence[str] | None = None,
+    include_suppress: bool = True,
+    name: str = "config{:02d}",
+) -> Configurations:
+    """Draw distinct masking configurations: one candidate mask per attribute, at random.
+
+    A candidate whose information loss is l = 1 - log(G)/log(n) is drawn with weight
+    exp(-((l - strength) / 0.2)^2). Whenever a configuration is drawn again, the weights are flattened a
+    little, so that any number of configurations that exist is reached.
+
+    Parameters
+    ----------
+    data_or_schema : DataFrame, mapping of str to Domain, or any source
+        The attributes and their values.
+    label : str
+        The class label, which is never masked.
+    n : int
+        How many configurations; no two give the same groups.
+    seed : int
+        The same seed gives the same configurations.
+    strength : {"light", "medium", "strong"} or float in [0, 1]
+        Wanted information loss; the words stand for 0.2, 0.5 and 0.8.
+    attributes : sequence of str, optional
+        Which to mask; by default all but the label.
+    include_suppress : bool
+        Whether an attribute may be merged into one group.
+    name : str
+        Format of the names, filled with 1, 2, ...
+
+    Returns
+    -------
+    Configurations
+        With `label` set.
+
+    Examples
+    --------
+    >>> schema = {"age": Domain.of(range(17, 91)), "sex": Domain.of(["F", "M"]), "income": Domain.of([0, 1])}
+    >>> configurations = generate_configurations(schema, label="income", n=3)
+    >>> list(configurations), list(configurations["config01"])
+    (['config01', 'config02', 'config03'], ['age', 'sex'])
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InvalidInput(f"n must be a positive number of configurations, not {n!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InvalidInput(f"seed must be an integer >= 0, not {seed!r}")
+    wanted = strength_value(strength)
+    names = _names(name, n)
+    masks: list[list[Mask]] = []
+    weights: list[np.ndarray[Any, np.dtype[np.float64]]] = []
+    domains = _chosen(domains_of(data_or_schema, label), label, attributes)
+    for domain in domains.values():
+        found = distinct_candidates(domain, include_suppress)
+        losses = np.array([information_loss(grouping) for _, grouping in found])
+        masks.append([mask for mask, _ in found])
+        weights.append(-(((losses - wanted) / _SPREAD) ** 2))
+    count = math.prod(map(len, masks))
+    if n > count:
+        raise ConfigurationError(
+            f"only {count} distinct configurations exist for {len(domains)} attributes, fewer than n={n}: "
+            "ask for fewer, mask more attributes, or list all of them with all_configurations"
+        )
+    rng = np.random.default_rng(seed)
+    flatness = 1.0
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < n:
+        picks = tuple(_pick(rng, weight * flatness) for weight in weights)
+        if picks in drawn:
+            flatness *= 0.99
+        drawn[picks] = None
+    return Configurations(
+        {
+            chosen: {a: masks[i][pick] for i, (a, pick) in enumerate(zip(domains, picks, strict=True))}
+            for chosen, picks in zip(names, drawn, strict=True)
+        },
+        label=label,
+    )
+
+
+def all_configurations(
+    data_or_schema: Any,
+    label: str,
+    candidates: Mapping[str, Sequence[Mask]] | None = None,
+    name: str = "config{:02d}",
+) -> Iterator[Configuration]:
+    """Iterate over every combination of candidate masks; the last attribute changes fastest.
+
+    Parameters
+    ----------
+    data_or_schema : DataFrame, mapping of str to Domain, or any source
+        The attributes and their values.
+    label : str
+        The class label, which is never masked.
+    candidates : mapping of str to sequence of Mask, optional
+        The masks to combine; an attribute that is absent is not masked. By default `candidate_masks` of
+        every attribute.
+    name : str
+        Format of the names, filled with 1, 2, ...
+
+    Returns
+    -------
+    iterator of Configuration
+        `count_configurations` of them, each made when it is asked for.
+
+    Examples
+    --------
+    >>> schema = {"sex": Domain.of(["F", "M"]), "income": Domain.of([0, 1])}
+    >>> from aegis_opt.masks import Identity, Suppress
+    >>> [dict(c) for c in all_configurations(schema, "income", {"sex": [Suppress(), Identity()]})]
+    [{'sex': Suppress()}, {'sex': Identity()}]
+    """
+    chosen = _candidates(data_or_schema, label, candidates)
+    _names(name, 1)
+    return (
+        Configuration(dict(zip(chosen, masks, strict=True)), name.format(i))
+        for i, masks in enumerate(itertools.product(*chosen.values()), start=1)
+    )
+
+
+def count_configurations(
+    data_or_schema: Any, label: str, candidates: Mapping[str, Sequence[Mask]] | None = None
+) -> int:
+    """Return how many configurations `all_configurations` yields.
+
+    Examples
+    --------
+    >>> schema = {"sex": Domain.of(["F", "M"]), "income": Domain.of([0, 1])}
+    >>> from aegis_opt.masks import Identity, Suppress
+    >>> count_configurations(schema, "income", {"sex": [Suppress(), Identity()]})
+    2
+    """
+    return math.prod(len(masks) for masks in _candidates(data_or_schema, label, candidates).values())
+
+
+def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
+    """Return the domain of every attribute; the label's may be among them.
+
+    Parameters
+    ----------
+    data_or_schema : DataFrame, mapping of str to Domain, or any source
+        What is no frame of pandas and no mapping is scanned as a source.
+    label : str
+        Must be one of the attributes.
+
+    Examples
+    --------
+    >>> domains_of(pd.DataFrame({"age": [20, 30, 20], "y": [0, 1, 1]}), "y")["age"].to_list()
+    [20, 30]
+    """
+    if isinstance(data_or_schema, pd.DataFrame):
+        domains = _domains_of_frame(data_or_schema)
+    elif isinstance(data_or_schema, Mapping):
+        domains = dict(data_or_schema)
+        for attribute, domain in domains.items():
+            if not isinstance(domain, Domain):
+                raise InvalidInput(
+                    f"attribute {attribute!r} of the schema must be a Domain, not {type(domain).__name__}: "
+                    "write Domain.of(values)"
+                )
+    else:
+        from aegis_opt.sources import scan_domains
+
+        return scan_domains(data_or_schema, label)
+    if label not in domains:
+        raise UnknownColumn("label column", label, map(str, domains))
+    return domains
+
+
+def _domains_of_frame(frame: pd.DataFrame) -> dict[str, Domain]:
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()].unique().tolist()
+        raise SourceError(f"columns occur more than once: {', '.join(map(repr, twice))}; rename them")
+    if frame.empty:
+        raise SourceError("the table has no rows, so its attributes have no values: nothing can be masked")
+    domains = {}
+    for attribute, column in frame.items():
+        try:
+            domains[str(attribute)] = Domain.of(column.unique().tolist())
+        except InvalidInput as error:
+            raise SourceError(f"attribute {attribute!r}: {error}") from error
+    return domains
+
+
+def _candidates(
+    data_or_schema: Any, label: str, candidates: Mapping[str, Sequence[Mask]] | None
+) -> dict[str, tuple[Mask, ...]]:
+    domains = domains_of(data_or_schema, label)
+    if candidates is None:
+        return {a: candidate_masks(domain) for a, domain in _chosen(domains, label, None).items()}
+    _chosen(domains, label, list(candidates))
+    for attribute, masks in candidates.items():
+        if not masks:
+            raise ConfigurationError(f"attribute {attribute!r} has no candidate: give Identity() to keep it")
+        for mask in masks:
+            group_attribute(mask, attribute, domains[attribute])  # an unfit candidate fails now, not midway
+    return {attribute: tuple(masks) for attribute, masks in candidates.items()}
+
+
+def _chosen(domains: dict[str, Domain], label: str, attributes: Sequence[str] | None) -> dict[str, Domain]:
+    if attributes is None:
+        attributes = [a for a in domains if a != label]
+    elif isinstance(attributes, str):
+        raise InvalidInput(f"attributes must be a list of names: write [{attributes!r}]")
+    if label in attributes:
+        raise ConfigurationError(f"the label {label!r} must not be masked: leave it out of the attributes")
+    for attribute in attributes:
+        if attribute not in domains:
+            raise UnknownColumn("attribute", attribute, domains)
+    if not attributes:
+        raise ConfigurationError(f"there is no attribute to mask beside the label {label!r}")
+    return {a: domains[a] for a in attributes}
+
+
+def _names(template: str, n: int) -> list[str]:
+    try:
+        names = [template.format(i) for i in range(1, n + 1)]
+        fixed = template.format(1) == template.format(2)
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        raise InvalidInput(f"name must be a format such as 'config{{:02d}}', not {template!r}") from error
+    if fixed:
+        raise InvalidInput(f"name must have a place for a number, such as 'config{{:02d}}', not {template!r}")
+    return names
+
+
+def _pick(rng: np.random.Generator, log_weights: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+    """Draw a place with probability proportional to exp(log weight)."""
+    cumulative = np.cumsum(np.exp(log_weights - log_weights.max()))
+    return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))

@@ -1,0 +1,176 @@
+"""Generalisation hierarchies: for each value, what it becomes at level 0, 1, 2, ..."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aegis_opt.domain import Kind
+from aegis_opt.errors import MaskError
+from aegis_opt.masks._parameters import scalar, some
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A table with one row per value: the value itself (level 0), then ever coarser masked values.
+
+    Parameters
+    ----------
+    rows : sequence of sequences
+        All of one length; the first cells are distinct. Cells are kept as text.
+    path : Path, optional
+        The file the rows came from; it plays no part in comparisons.
+
+    Examples
+    --------
+    >>> Hierarchy([["17", "[15, 20[", "*"], ["21", "[20, 25[", "*"]]).n_levels
+    3
+    """
+
+    rows: Sequence[Sequence[Any]]
+    path: Path | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        where = "the hierarchy" if self.path is None else f"the hierarchy {str(self.path)!r}"
+        if isinstance(self.rows, str) or not isinstance(self.rows, Iterable):
+            raise MaskError(f"{where} must be a list of rows, not {self.rows!r}")
+        rows = []
+        for i, row in enumerate(self.rows, start=1):
+            if isinstance(row, str) or not isinstance(row, Iterable):
+                raise MaskError(f"{where}: row {i} must be a list of cells, not {row!r}")
+            rows.append(tuple(_text(cell) for cell in row))
+        if not rows:
+            raise MaskError(f"{where} is empty: write one row per value, such as 17,10-19,*")
+        seen: dict[str, int] = {}
+        for i, cells in enumerate(rows, start=1):
+            if not any(cells):
+                raise MaskError(f"{where}: row {i} is empty; remove it")
+            if len(cells) != len(rows[0]):
+                raise MaskError(
+                    f"{where}: row {i} ({cells[0]!r}) has {len(cells)} cells, row 1 has {len(rows[0])}; "
+                    "every row needs one cell per level (quote cells that contain the delimiter)"
+                )
+            if cells[0] in seen:
+                raise MaskError(
+                    f"{where}: rows {seen[cells[0]]} and {i} are both for {cells[0]!r}; remove one"
+                )
+            seen[cells[0]] = i
+        object.__setattr__(self, "rows", tuple(rows))
+
+    @classmethod
+    def from_csv(cls, path: str | Path, delimiter: str | None = None) -> Hierarchy:
+        """Read a hierarchy as ARX and anjana write it: no header, one row per value.
+
+        Parameters
+        ----------
+        path : path
+            UTF-8 text; cells that contain the delimiter are quoted.
+        delimiter : str, optional
+            By default ``;`` if it splits the first row, otherwise ``,``.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MaskError(
+                f"the hierarchy {str(path)!r} cannot be read ({error}): check its path and that it is UTF-8"
+            ) from error
+        lines = text.splitlines(keepends=True)
+        if delimiter is None:
+            first = next(csv.reader(lines, delimiter=";"), [])
+            delimiter = ";" if len(first) > 1 else ","
+        try:
+            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            raise MaskError(f"the hierarchy {str(path)!r} is no CSV file: {error}") from error
+        return cls(rows, path)
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, the values themselves (level 0) included."""
+        return len(self.rows[0])
+
+    def __repr__(self) -> str:
+        if self.path is not None:
+            return repr(str(self.path))
+        return f"Hierarchy({len(self.rows)} values, {self.n_levels} levels)"
+
+
+def match_all(kind: Kind, cells: Sequence[Any], masked: Sequence[Any]) -> dict[Any, Any]:
+    """Return {value: masked value} for written values, read as values of a domain of that kind.
+
+    Numbers match by value (``"17"``, ``"17.0"`` and 17 are the same), dates by ISO 8601, booleans by
+    true/false or 1/0, strings by text. What can be no value of that kind is left out.
+    """
+    read = _READERS[kind]
+    values = [read(cell) for cell in cells]
+    found = dict(zip(values, masked, strict=True))
+    if len(found) < len(values):  # some are None, or one and the same
+        clashes = {v: None for v, m in zip(values, masked, strict=True) if v is not None and found[v] != m}
+        if clashes:
+            raise MaskError(
+                f"{some(clashes)} (as {kind}) stand more than once, under different masked values: keep one"
+            )
+    found.pop(None, None)
+    return found
+
+
+def _string(cell: Any) -> str:
+    return cell if isinstance(cell, str) else str(int(cell) if isinstance(cell, bool) else cell)
+
+
+def _boolean(cell: Any) -> bool | None:
+    return _BOOLEANS.get(cell.strip().lower() if isinstance(cell, str) else cell)
+
+
+def _integer(cell: Any) -> int | float | None:
+    try:
+        return int(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return _real(cell)
+
+
+def _real(cell: Any) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return None if math.isnan(value) else value
+
+
+def _datetime(cell: Any) -> dt.datetime | None:
+    try:
+        moment = dt.datetime.fromisoformat(cell)
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo is None else None
+
+
+def _date(cell: Any) -> dt.date | None:
+    moment = _datetime(cell)
+    return moment.date() if moment is not None and moment.time() == dt.time(0) else None
+
+
+_BOOLEANS: dict[Any, bool] = {"true": True, "false": False, "1": True, "0": False, 1: True, 0: False}
+_READERS: dict[Kind, Callable[[Any], Any]] = {
+    "integer": _integer,
+    "real": _real,
+    "boolean": _boolean,
+    "date": _date,
+    "datetime": _datetime,
+    "string": _string,
+}
+
+
+def _text(cell: Any) -> str:
+    cell = scalar(cell)
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    if isinstance(cell, dt.date):
+        return cell.isoformat()
+    return "" if cell is None else str(cell)

@@ -1,0 +1,80 @@
+"""The normal form of a mapping from masked values to the values they stand for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.errors import MaskError
+from aegis_opt.masks._base import Label
+from aegis_opt.masks._parameters import scalar
+
+Pairs = tuple[tuple[Label, tuple[Any, ...]], ...]
+
+
+def normal_mapping(mapping: Any) -> Pairs:
+    """Return the mapping as sorted pairs, so that equal mappings are equal however they were written."""
+    if isinstance(mapping, Mapping):
+        items = list(mapping.items())
+    elif isinstance(mapping, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in mapping
+    ):
+        items = [tuple(pair) for pair in mapping]
+    else:
+        raise MaskError(
+            f"a mapping goes from masked values to lists of values, {{'Young': [10, 17]}}, not {mapping!r}"
+        )
+    if not items:
+        raise MaskError("the mapping of Generalize is empty: list every value under its masked value")
+    owner: dict[Any, Label] = {}
+    pairs: dict[Label, tuple[Any, ...]] = {}
+    for raw, values in items:
+        label = scalar(raw)
+        if not isinstance(label, str | int | float) or (
+            isinstance(label, float) and not math.isfinite(label)
+        ):
+            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {label!r}")
+        if label in pairs:
+            raise MaskError(f"the masked value {label!r} occurs twice in the mapping: merge its lists")
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise MaskError(f"the masked value {label!r} must have a list of values, not {values!r}")
+        normal = [_normal(value) for value in values]
+        for value in normal:
+            if value in owner:
+                raise MaskError(
+                    f"the value {value!r} is listed twice, under {owner[value]!r} and {label!r}: keep one"
+                )
+            owner[value] = label
+        pairs[label] = tuple(sorted(normal, key=_order))
+    return tuple(sorted(pairs.items(), key=lambda pair: _order(pair[0])))
+
+
+def _normal(value: Any) -> Any:
+    """Return a listed value as JSON holds it: dates as text, whole numbers as ints, missing as None."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")  # nanoseconds would come out as a plain integer
+    value = scalar(value)
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        if math.isinf(value):
+            return str(value)  # JSON has no infinity; as text it matches the number again
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if not isinstance(value, str | int):
+        raise MaskError(f"a mapping lists text, numbers, booleans, dates or None, not {value!r}")
+    return value
+
+
+def _order(value: Any) -> tuple[int, Any]:
+    if value is None:
+        return (2, 0)
+    return (1, value) if isinstance(value, str) else (0, value)

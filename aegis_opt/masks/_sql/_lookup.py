@@ -1,0 +1,143 @@
+"""Masks over known values as SQL: what `mask.group` says, value by value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from aegis_opt.domain import Domain, Kind
+from aegis_opt.masks import Generalize, Grouping, Hierarchy, Label, Mask
+from aegis_opt.masks._hierarchy import match_all
+from aegis_opt.masks._mapping import Pairs
+from aegis_opt.masks._sql._column import Column
+from aegis_opt.masks._sql._literals import TEXT, label_texts, label_type, literal
+from aegis_opt.sources._tables import quoted_text
+
+MOST_CASES = 16  # masked values that are told apart by CASE; more of them need a join
+
+SQL_TYPES: dict[Kind, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "string": "VARCHAR",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """The masked value of each known value; any other value becomes NULL.
+
+    Parameters
+    ----------
+    domain : Domain
+        The known values.
+    grouping : Grouping
+        What the mask makes of them.
+    sql_type : str
+        Type of the masked values.
+    """
+
+    domain: Domain
+    grouping: Grouping
+    sql_type: str
+
+    @classmethod
+    def of(cls, mask: Mask, domain: Domain) -> Lookup:
+        """Group the domain; the type of the masked values does not depend on which of them occur."""
+        grouping = mask.group(domain)
+        possible: list[Label] = list(grouping.labels)
+        if isinstance(mask, Generalize) and mask.mapping is not None:
+            possible = [label for label, _ in cast("Pairs", mask.mapping)]
+        sql_type = label_type(possible)
+        if sql_type == TEXT:
+            label_texts(possible)  # refuses masked values that text cannot tell apart
+        return cls(domain, grouping, sql_type)
+
+    @property
+    def needs_join(self) -> bool:
+        """Whether there are too many masked values for a CASE."""
+        return self.grouping.n_groups > MOST_CASES
+
+    def case(self, column: Column) -> str:
+        """Return the masked values as a CASE over lists of values."""
+        values, groups = self.domain.values.tolist(), self.grouping.groups
+        x = column.double if column.kind == "real" else column.sql
+        cases = []
+        for group, label in enumerate(self._labels()):
+            members = np.flatnonzero(groups[: len(values)] == group)
+            listed = ", ".join(literal(values[i]) for i in members)
+            conditions = [f"{x} IN ({listed})"] if listed else []
+            if self.domain.missing and groups[-1] == group:
+                conditions.append(f"NOT ({column.present})")
+            cases.append(f"WHEN {' OR '.join(conditions)} THEN {label}")
+        return f"CASE {' '.join(cases)} END" if cases else f"CAST(NULL AS {self.sql_type})"
+
+    def values_table(self) -> str:
+        """Return the known values and their masked values as rows of SQL that any dialect has."""
+        labels = self._labels()
+        present = zip(self.domain.values.tolist(), self.grouping.groups.tolist(), strict=False)
+        return "VALUES " + ", ".join(f"({literal(value)}, {labels[group]})" for value, group in present)
+
+    def packed_table(self) -> str:
+        """Return the same rows as two texts that DuckDB splits, which takes a million of them in no time."""
+        labels = np.array(label_texts(self.grouping.labels), dtype=object)
+        present = self.grouping.groups[: len(self.domain.values)]
+        columns: list[list[str]] = [
+            [_plain_text(value) for value in self.domain.values.tolist()],
+            labels[present].tolist(),
+        ]
+        used = set().union(*(set("".join(set(column))) for column in columns))
+        separator = next(code for code in range(1, 0x110000) if chr(code) not in used)
+        split = [
+            f"unnest(string_split({quoted_text(chr(separator).join(c))}, chr({separator})))" for c in columns
+        ]
+        types = (SQL_TYPES[self.domain.kind], self.sql_type)
+        names = ", ".join(f"CAST({s} AS {t}) AS {n}" for s, t, n in zip(split, types, "vl", strict=True))
+        return f"SELECT {names}"
+
+    def joined(self, column: Column, found: str) -> str:
+        """Return the masked values, given the SQL that finds them in one of the tables above."""
+        if self.domain.missing and (label := self._labels()[self.grouping.groups[-1]]) != "NULL":
+            return f"CASE WHEN {column.present} THEN {found} ELSE {label} END"
+        return found
+
+    def _labels(self) -> list[str]:
+        if self.sql_type == TEXT:
+            return [literal(text) for text in label_texts(self.grouping.labels)]
+        as_real = self.sql_type == "DOUBLE"
+        return [
+            literal(float(cast("Any", label)) if as_real and label is not None else label)
+            for label in self.grouping.labels
+        ]
+
+
+def listed_domain(mask: Mask, kind: Kind) -> Domain | None:
+    """Return all values that a mapping or a hierarchy lists, or None where a mask lists none.
+
+    Examples
+    --------
+    >>> listed_domain(Generalize({"Young": [10, 17], "Old": [55]}), "integer").to_list()
+    [10, 17, 55, None]
+    """
+    if not isinstance(mask, Generalize) or mask.ranges is not None:
+        return None
+    written: list[tuple[Any, Label]]
+    if mask.mapping is not None:
+        written = [(v, label) for label, vs in cast("Pairs", mask.mapping) for v in vs if v is not None]
+    else:
+        written = [(row[0], row[cast("int", mask.level)]) for row in cast("Hierarchy", mask.hierarchy).rows]
+    values = list(match_all(kind, [cell for cell, _ in written], [label for _, label in written]))
+    if kind == "integer":  # the others match no integer
+        values = [int(v) for v in values if v == v // 1 and -(2**63) <= v < 2**63]
+    elif kind == "real":
+        values = [float(v) for v in values]
+    return Domain(kind, np.array(sorted(set(values)), dtype=object), missing=True)
+
+
+def _plain_text(value: Any) -> str:
+    """Return a value as text that casts back to it."""
+    return value if isinstance(value, str) else str(value)

@@ -1,0 +1,324 @@
+"""Masks that are rules as SQL: exact for every value, also one that was never seen.
+
+Written once, in DuckDB's dialect; other dialects are translations (see `aegis_opt.masks._sql._select`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from decimal import Decimal
+from functools import singledispatch
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.domain import Domain
+from aegis_opt.errors import MaskError
+from aegis_opt.masks import (
+    Blur,
+    Bucketize,
+    EraseDigits,
+    Generalize,
+    Identity,
+    Mask,
+    Prefix,
+    Suppress,
+    TopCode,
+    Truncate,
+)
+from aegis_opt.masks._base import moment_texts
+from aegis_opt.masks._parameters import (
+    DAY,
+    Number,
+    domain_microseconds,
+    exact,
+    is_temporal,
+    microseconds,
+    number_text,
+)
+from aegis_opt.masks._sql._column import Column, against, as_text, step_labels
+from aegis_opt.masks._sql._literals import literal
+from aegis_opt.sources._tables import quoted_text
+
+_MOST_STEPS = 4096  # beyond it a text with one case per step is worse than a lookup
+_ON_EDGE = 4 * float(np.finfo(np.float64).eps)
+
+
+def rule_sql(mask: Mask, column: Column) -> str | None:
+    """Return the masked values of a column as an SQL expression.
+
+    Parameters
+    ----------
+    mask : Mask
+        The mask.
+    column : Column
+        The values.
+
+    Returns
+    -------
+    str or None
+        For every value the masked value that `mask.group` gives. A number that stays what it is among masked
+        values that are text (`TopCode`) is written as the engine writes numbers. `Identity` leaves the column
+        alone, its type included. None if there is no such expression, or none without a domain.
+
+    Raises
+    ------
+    MaskError
+        If the mask does not fit the kind, or the values as far as they are known.
+
+    Examples
+    --------
+    >>> rule_sql(Prefix(3), Column("zip", "string"))
+    "CASE WHEN zip IS NOT NULL THEN CASE WHEN length(zip) <= 3 THEN zip ELSE substr(zip, 1, 3) || '*' END END"
+    """
+    if isinstance(mask, Suppress):
+        return "'*'"
+    if isinstance(mask, Identity):
+        return column.sql
+    if isinstance(mask, Generalize) and mask.ranges is None:
+        return None
+    mask.group(column.known)  # for its checks
+    rule = _rule(mask, column)
+    return None if rule is None else f"CASE WHEN {column.present} THEN {rule} END"
+
+
+@singledispatch
+def _rule(mask: Mask, column: Column) -> str | None:  # noqa: ARG001
+    """Return the masked value of a value that is not missing."""
+    return None
+
+
+@_rule.register
+def _(mask: Prefix, column: Column) -> str | None:
+    if column.kind == "string":
+        return _cut(column.sql, mask.length)
+    text = f"CAST({column.sql} AS VARCHAR)"
+    return f"CASE WHEN {column.sql} < 0 THEN {_cut(text, mask.length + 1)} ELSE {_cut(text, mask.length)} END"
+
+
+def _cut(text: str, length: int) -> str:
+    return f"CASE WHEN length({text}) <= {length} THEN {text} ELSE substr({text}, 1, {length}) || '*' END"
+
+
+@_rule.register
+def _(mask: EraseDigits, column: Column) -> str | None:
+    whole = column.sql if column.kind == "integer" else f"CAST(floor(abs({column.double})) AS BIGINT)"
+    text = f"replace(CAST({whole} AS VARCHAR), '-', '')"
+    digits = min(mask.digits, 20)  # no 64-bit number has more
+    zeros = "0" * digits
+    erased = (
+        f"CASE WHEN length({text}) <= {digits} THEN substr('{zeros}', 1, length({text})) "
+        f"ELSE substr({text}, 1, length({text}) - {digits}) || '{zeros}' END"
+    )
+    if column.kind == "integer":
+        return erased
+    return f"CASE WHEN abs({column.double}) < {literal(2.0**63)} THEN {erased} END"
+
+
+@_rule.register
+def _(mask: Truncate, column: Column) -> str | None:
+    _check_years(mask, column)
+    if mask.unit == "quarter":
+        quarter = f"CAST(CAST(extract(quarter FROM {column.sql}) AS BIGINT) AS VARCHAR)"
+        return f"strftime({column.sql}, '%Y') || '-Q' || {quarter}"
+    if mask.unit == "week":  # an ISO week belongs to the year that its Thursday is in
+        year = f"strftime(date_trunc('week', {column.sql}) + INTERVAL 3 DAY, '%Y')"
+        week = f"CAST(CAST(extract(week FROM {column.sql}) AS BIGINT) AS VARCHAR)"
+        return f"{year} || '-W' || lpad({week}, 2, '0')"
+    pattern = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}[mask.unit]
+    return f"strftime({column.sql}, '{pattern}')"
+
+
+@_rule.register
+def _(mask: TopCode, column: Column) -> str | None:
+    _check_years(mask, column)
+    cases = ""
+    if mask.bottom is not None:
+        values, (bottom,) = against(column, [mask.bottom])
+        cases += f"WHEN {values} <= {bottom} THEN '<={_bound_text(mask.bottom)}' "
+    if mask.top is not None:
+        values, (top,) = against(column, [mask.top])
+        cases += f"WHEN {values} >= {top} THEN '>={_bound_text(mask.top)}' "
+    return f"CASE {cases}ELSE {as_text(column)} END"
+
+
+@_rule.register
+def _(mask: Bucketize, column: Column) -> str | None:
+    if mask.edges is not None:
+        edges = cast("tuple[Any, ...]", mask.edges)
+        texts = [_bound_text(edge) for edge in edges]
+        between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
+        values, thresholds = against(column, edges)
+        return step_labels(values, thresholds, [f"<{texts[0]}", *between, f">={texts[-1]}"])
+    if column.kind in ("date", "datetime"):
+        return _buckets_of_time(mask, column)
+    width, origin = cast("Number", mask.width), cast("Number", mask.origin)
+    if isinstance(width, int) and isinstance(origin, int):
+        origin %= width
+        if column.kind == "integer":
+            x = column.whole(3 * width)
+            start = f"{x} - ({x} % {width} + {2 * width - origin}) % {width}"
+            return f"'[' || CAST({start} AS VARCHAR) || ', ' || CAST({start} + {width} AS VARCHAR) || ')'"
+    step = _step(column, width, origin)
+    start_text, end_text = (_multiple(f"({step} + {i})", width, origin) for i in (0, 1))
+    if start_text is None or end_text is None:
+        return None
+    return _within_steps(column, width, origin, f"'[' || {start_text} || ', ' || {end_text} || ')'")
+
+
+@_rule.register
+def _(mask: Blur, column: Column) -> str | None:
+    width = mask.width
+    if column.kind == "integer" and isinstance(width, int):
+        rounded = cast("tuple[int, ...]", mask.group(column.known).labels)
+        if any(not -(2**63) <= number < 2**63 for number in rounded if number is not None):
+            raise MaskError(f"{mask!r} rounds beyond 64 bits: cut the extremes off with TopCode")
+        x = column.whole(3 * width)
+        rest = f"(({x} % {width} + {width}) % {width})"
+        up = f"CASE WHEN 2 * {rest} >= {width} THEN {width} ELSE 0 END"
+        return f"CAST({x} - {rest} + {up} AS BIGINT)"
+    multiple = _multiple(_step(column, width, -width / 2), width, 0)
+    if multiple is None:
+        return None
+    return _within_steps(column, width, -width / 2, f"CAST({multiple} AS DOUBLE)")
+
+
+@_rule.register
+def _(mask: Generalize, column: Column) -> str | None:
+    if column.domain is None or cast("int", mask.ranges) > _MOST_STEPS:
+        return None
+    known = column.domain
+    if not len(known.values):
+        return "NULL"
+    _check_years(mask, column)
+    # Ranges start at what the mask itself says: group its edges along with the known values
+    values = np.union1d(known.values, _range_starts(known, cast("int", mask.ranges)))
+    grouping = mask.group(Domain(known.kind, values))
+    first = values[np.unique(grouping.groups, return_index=True)[1]]
+    labels = cast("tuple[str, ...]", grouping.labels)
+    x, thresholds = against(column, _scalars(first))
+    outside = f"{x} < {thresholds[0]}"
+    if column.kind == "real" and _all_whole(known.values):
+        outside += f" OR {x} <> floor({x})"
+    # A value in no range belongs to the last one
+    inside = step_labels(x, thresholds[1:], labels)
+    return f"CASE WHEN {outside} THEN {quoted_text(labels[-1])} ELSE {inside} END"
+
+
+def _range_starts(known: Domain, m: int) -> npt.NDArray[Any]:
+    """Return where the ranges of `Generalize` start."""
+    if is_temporal(known):
+        stamps = domain_microseconds(known)
+        unit = DAY if known.kind == "date" else 1
+        low, span = int(stamps[0]), int(stamps[-1] - stamps[0]) // unit
+        starts = [low + unit * -(-i * span // m) for i in range(m)]
+        return np.array(starts, dtype="datetime64[us]").astype(known.values.dtype)
+    if known.kind == "real" and not _all_whole(known.values):
+        return np.linspace(known.values[0], known.values[-1], m + 1)[:-1]
+    low, high = int(known.values[0]), int(known.values[-1])
+    q, r = divmod(high - low, m)
+    whole = [low + i * (q + 1) + min(i, r) for i in range(m)]
+    reached = [start for start in whole if start <= high]
+    if known.kind == "integer":
+        return np.array(reached, dtype=np.int64)
+    reals = [float(start) for start in reached]
+    return np.array(
+        [x if int(x) >= start else np.nextafter(x, np.inf) for x, start in zip(reals, reached, strict=True)]
+    )
+
+
+def _all_whole(values: npt.NDArray[Any]) -> bool:
+    return bool(np.all(np.abs(values) < 2.0**63) and np.array_equal(values, np.trunc(values)))
+
+
+def _buckets_of_time(mask: Bucketize, column: Column) -> str | None:
+    """Return the buckets from the least to the greatest known value; NULL for a value in none of them."""
+    if column.domain is None:
+        return None
+    if not len(column.domain.values):
+        return "NULL"
+    _check_years(mask, column)
+    if isinstance(mask.width, dt.timedelta):
+        width = mask.width // dt.timedelta(microseconds=1)
+    else:
+        width = round(cast("Number", mask.width) * DAY)
+    if isinstance(mask.origin, dt.date):
+        origin = microseconds(mask.origin)
+    else:
+        origin = round(cast("Number", mask.origin) * DAY)
+    low, high = (int(stamp) for stamp in domain_microseconds(column.domain)[[0, -1]])
+    steps = range((low - origin) // width, (high - origin) // width + 2)
+    if len(steps) > _MOST_STEPS:
+        return None
+    starts = np.array([origin + k * width for k in steps], dtype="datetime64[us]")
+    labels = cast("tuple[str, ...]", mask.group(Domain("datetime", starts[:-1])).labels)
+    x, thresholds = against(column, _scalars(starts))
+    inside = f"{x} >= {thresholds[0]} AND {x} < {thresholds[-1]}"
+    return f"CASE WHEN {inside} THEN {step_labels(x, thresholds[1:-1], labels)} END"
+
+
+def _step(column: Column, width: Number, origin: Number) -> str:
+    """Return floor((x - origin) / width) of reals; a value on an edge up to rounding is on it."""
+    x, w = column.double, literal(float(width))
+    steps = f"(({x} - {literal(float(origin))}) / {w})" if origin else f"({x} / {w})"
+    nearest = f"floor({steps} + {literal(0.5)})"
+    allowed = f"{literal(_ON_EDGE)} * greatest({_size(column, width, origin)}, {literal(1.0)})"
+    step = f"CASE WHEN abs({steps} - {nearest}) <= {allowed} THEN {nearest} ELSE floor({steps}) END"
+    return f"CAST({step} AS BIGINT)"
+
+
+def _size(column: Column, width: Number, origin: Number) -> str:
+    """Return the size of the numbers that a step is computed from, in steps."""
+    x = f"abs({column.double})"
+    return f"{f'greatest({x}, {literal(abs(float(origin)))})' if origin else x} / {literal(float(width))}"
+
+
+def _within_steps(column: Column, width: Number, origin: Number, masked: str) -> str:
+    """Return the masked value where steps can be told apart, else NULL."""
+    return f"CASE WHEN {_size(column, width, origin)} < {literal(1e14)} THEN {masked} END"
+
+
+def _multiple(step: str, width: Number, origin: Number) -> str | None:
+    """Return the text of origin + step * width in decimals, or None where engines would differ."""
+    w, o = (exact(n).normalize() for n in (width, origin))
+    scale = max(0, *(-cast("int", n.as_tuple().exponent) for n in (w, o)))
+    both_whole = isinstance(width, int) and isinstance(origin, int)
+    # More decimals, or more digits, are written with an exponent by the mask or by some engine
+    if scale > 6 or not (both_whole or w * 10**15 + abs(o) < 10**20):
+        return None
+    product = f"CAST({step} AS DECIMAL(16, 0)) * {_decimal(w, scale)}"
+    if origin:
+        product += f" + {_decimal(o, scale)}"
+    text = f"CAST({product} AS VARCHAR)"
+    return f"rtrim(rtrim({text}, '0'), '.')" if scale else text
+
+
+def _decimal(number: Decimal, scale: int) -> str:
+    """Return a decimal in the narrowest type, for products of narrow ones are fast."""
+    digits = max(scale, len(str(int(abs(number).scaleb(scale)))))
+    return f"CAST('{number:f}' AS DECIMAL({digits}, {scale}))"
+
+
+def _scalars(values: npt.NDArray[Any]) -> list[Any]:
+    scalars: list[Any] = values.tolist()
+    return scalars
+
+
+def _bound_text(bound: Any) -> str:
+    """Return a bound as masked values show it."""
+    if isinstance(bound, dt.date):
+        return moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
+    return number_text(bound)
+
+
+def _check_years(mask: Mask, column: Column) -> None:
+    """Refuse years before 1 and after 9999, which engines write each in its own way."""
+    if column.kind not in ("date", "datetime") or not len(column.known.values):
+        return
+    first, last = column.known.values[[0, -1]].astype("datetime64[Y]").astype(np.int64) + 1970
+    if first < 1 or last > 9999:
+        raise MaskError(
+            f"{mask!r} writes the years 1 to 9999, but the values reach from {first} to {last}: correct them"
+        )

@@ -1,0 +1,234 @@
+"""A configuration as the SELECT that masks a table, in several dialects of SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, cast, get_args
+
+from aegis_opt.domain import Domain, Kind
+from aegis_opt.errors import (
+    ConfigurationError,
+    InvalidOption,
+    MissingDependency,
+    UnknownColumn,
+    UnknownName,
+)
+from aegis_opt.masks import (
+    Blur,
+    Bucketize,
+    Configuration,
+    EraseDigits,
+    Generalize,
+    Identity,
+    Mask,
+    Prefix,
+    Suppress,
+    TopCode,
+    Truncate,
+)
+from aegis_opt.masks._mapping import Pairs
+from aegis_opt.masks._sql._column import Column
+from aegis_opt.masks._sql._lookup import Lookup, listed_domain
+from aegis_opt.masks._sql._rules import rule_sql
+from aegis_opt.release._duckdb import named, only_missing
+from aegis_opt.sources._tables import quoted
+
+DIALECTS = {
+    "duckdb": "duckdb",
+    "spark": "spark",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "snowflake": "snowflake",
+}
+
+
+def select_sql(
+    configuration: Configuration,
+    dialect: str = "duckdb",
+    table: str = "source",
+    columns: Sequence[str] | None = None,
+    domains: Mapping[str, Domain | Kind] | None = None,
+) -> str:
+    """Write the SELECT that masks a table.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The masks.
+    dialect : {"duckdb", "spark", "postgresql", "snowflake"}
+        What to write it in.
+    table : str
+        The table to mask, as that dialect names it (``schema.people``).
+    columns : sequence of str, optional
+        What to select, in order: the masked attributes and any others, which stay as they are. By default
+        the masked attributes only.
+    domains : mapping of str to Domain or str, optional
+        What is known of the masked columns, as `aegis_opt.source_domains` reads it. The kind (``"integer"``)
+        is enough for most masks. Ranges follow from the least and the greatest value, so `Generalize` with
+        ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
+        named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
+        listed for a mapping, and else numbers, whole or not, up to 2^53 and without NaN.
+
+    Returns
+    -------
+    str
+        For every value the masked value that `Mask.group` gives. A value that a mapping or hierarchy does
+        not list, or that cannot be masked, becomes NULL; one in no range belongs to the last range.
+
+    Raises
+    ------
+    InvalidOption
+        If a mask needs to know more about its column.
+
+    Examples
+    --------
+    >>> from aegis_opt.masks import Prefix, Suppress
+    >>> masks = Configuration({"name": Suppress(), "zip": Prefix(3)})
+    >>> print(select_sql(masks, "postgresql", "people", domains={"zip": "string"}))
+    SELECT
+      '*' AS "name",
+      CASE
+        WHEN NOT "zip" IS NULL
+        THEN CASE
+          WHEN LENGTH("zip") <= 3
+          THEN "zip"
+          ELSE SUBSTRING("zip" FROM 1 FOR 3) || '*'
+        END
+      END AS "zip"
+    FROM people
+    """
+    if dialect not in DIALECTS:
+        raise UnknownName("SQL dialect", dialect, DIALECTS)
+    columns = list(configuration) if columns is None else _names(columns)
+    if not columns:
+        raise ConfigurationError(
+            f"configuration {configuration.name!r} masks nothing: name the columns to select"
+        )
+    for attribute in configuration:
+        if attribute not in columns:
+            raise UnknownColumn(
+                "column", attribute, columns, f"Configuration {configuration.name!r} masks it."
+            )
+    known = domains or {}
+    masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
+    return _translated(columns, masked, dialect, table)
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    if isinstance(columns, str):
+        raise InvalidOption(f"columns must be a list of names: write [{columns!r}], not {columns!r}")
+    names: list[str] = []
+    for name in columns:
+        if not isinstance(name, str):
+            raise InvalidOption(f"columns must be a list of names: {name!r} is none")
+        if name in names:
+            raise InvalidOption(f"columns names {name!r} twice: remove one")
+        names.append(name)
+    return names
+
+
+def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, Column]:
+    """Return an expression, or what to look up."""
+    known = _assumed_kind(mask) if known is None else known
+    if known is None:
+        raise InvalidOption(
+            f"attribute {name!r}: how {mask!r} is written depends on the column: pass its domain, "
+            f"domains={{{name!r}: Domain.of(values)}}, or what source_domains(source, configuration) reads"
+        )
+    if isinstance(known, Domain):
+        column = Column(quoted(name), known.kind, known)
+    elif known in get_args(Kind):
+        column = Column(quoted(name), known)
+    else:
+        raise InvalidOption(
+            f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(get_args(Kind))})"
+        )
+    with named(name):
+        if column.domain is not None and not len(column.domain.values):
+            return only_missing(mask).case(column)
+        rule = rule_sql(mask, column)
+        if rule is not None:
+            return rule
+        values = listed_domain(mask, column.kind) if column.domain is None else column.domain
+        if values is None:
+            raise InvalidOption(
+                f"attribute {name!r}: {mask!r} on {column.kind} values can be written only for known ones: "
+                f"pass domains={{{name!r}: Domain.of(values)}}, or what source_domains reads"
+            )
+        lookup = Lookup.of(mask, values)
+    return (lookup, column) if lookup.needs_join else lookup.case(column)
+
+
+def _assumed_kind(mask: Mask) -> Kind | None:
+    """Return the kind of values that a mask speaks of; None where it leaves that open."""
+    match mask:
+        case Suppress() | Identity() | Prefix():
+            return "string"
+        case Truncate():
+            return "datetime"
+        case EraseDigits() | Blur():
+            return "real"  # of whole numbers it makes the same
+        case Bucketize(edges=None):
+            return "real" if isinstance(mask.width, int | float) else None
+        case Bucketize():
+            return _kind_of(mask.edges, whole="real")
+        case TopCode():
+            bounds = [bound for bound in (mask.bottom, mask.top) if bound is not None]
+            return (
+                "datetime" if isinstance(bounds[0], dt.date) else "integer"
+            )  # which keeps 17 from being 17.0
+        case Generalize(mapping=None, ranges=None):
+            return "string"
+        case Generalize(ranges=None):
+            listed = [value for _, values in cast("Pairs", mask.mapping) for value in values]
+            return _kind_of([value for value in listed if value is not None])
+    return None
+
+
+def _kind_of(values: Any, whole: Kind = "integer") -> Kind | None:
+    """Return the kind of values as a mask lists them, which may mix whole numbers and others."""
+    if all(isinstance(value, dt.date) for value in values):
+        return "datetime"
+    kind = Domain.of(values).kind
+    return whole if kind == "integer" else kind
+
+
+def _translated(
+    columns: Sequence[str], masked: Mapping[str, str | tuple[Lookup, Column]], dialect: str, table: str
+) -> str:
+    try:
+        import sqlglot
+        from sqlglot import exp
+    except ModuleNotFoundError as error:
+        raise MissingDependency("SQL is translated by sqlglot: pip install aegis-opt[sql]") from error
+
+    joins: list[str] = []
+    items: list[str] = []
+    for name in columns:
+        how = masked.get(name, quoted(name))
+        if isinstance(how, tuple):
+            lookup, column = how
+            alias = f"m{len(joins)}"
+            key = column.double if column.kind == "real" else column.sql
+            joins.append(f"LEFT JOIN ({lookup.values_table()}) AS {alias}(v, l) ON {key} = {alias}.v")
+            how = lookup.joined(column, f"{alias}.l")
+        items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
+    query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")
+    try:
+        source: exp.Expr = exp.to_table(table, dialect=DIALECTS[dialect])
+    except (sqlglot.errors.SqlglotError, AttributeError) as error:  # the latter: it is no text
+        raise InvalidOption(
+            f"{table!r} names no table in {dialect}: write it as its SQL does, such as schema.people"
+        ) from error
+    if joins:  # a column of the table may be called v or l, too
+        source = exp.alias_(source, "s", table=True)
+        for reference in query.find_all(exp.Column):
+            if not reference.table:
+                reference.set("table", exp.to_identifier("s"))
+    if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
+        nan = exp.cast(exp.Literal.string("NaN"), "double")
+        for test in list(query.find_all(exp.IsNan)):
+            test.replace(exp.paren(exp.EQ(this=test.this.copy(), expression=nan.copy())))
+    query.find(exp.From).set("this", source)  # type: ignore[union-attr]
+    return query.sql(dialect=DIALECTS[dialect], pretty=True)

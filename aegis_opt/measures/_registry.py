@@ -1,0 +1,143 @@
+"""The measures by name: those of this package, those registered by hand, those other packages offer."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+from aegis_opt.errors import AegisError, InvalidInput, UnknownMeasure
+from aegis_opt.measures._base import Measure
+from aegis_opt.measures._chi_square import (
+    chi_square,
+    chi_square_corrected,
+    cramers_v,
+    cramers_v_corrected,
+)
+from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
+from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
+from aegis_opt.measures._information import mutual_information, mutual_information_corrected, theils_u
+
+ENTRY_POINT_GROUP = "aegis_opt.measures"
+"""Other packages offer a measure here: entry-point name = measure name, object = a `Measure`."""
+
+_MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        Measure("mi", "mutual information", mutual_information, True, True, True, unit="bits"),
+        Measure("chi2", "chi-square", chi_square, True, True, True, digits=3),
+        Measure("g3", "g3 error", g3_error, False, True, True),
+        Measure("g1", "g1 error", g1_error, False, True),  # halving a row into two lowers it
+        Measure("g2", "g2 error", g2_error, False, True, True),
+        Measure("cramers_v", "Cramer's V", cramers_v, True, False),
+        Measure("theils_u", "Theil's U", theils_u, True, True, True),
+        Measure("gk_tau", "Goodman-Kruskal tau", goodman_kruskal_tau, True, True, True),
+        Measure(
+            "mi_corrected",
+            "mutual information (Miller-Madow)",
+            mutual_information_corrected,
+            True,
+            False,
+            unit="bits",
+        ),
+        Measure("chi2_corrected", "chi-square minus df", chi_square_corrected, True, False, digits=3),
+        Measure("cramers_v_corrected", "Cramer's V (Bergsma)", cramers_v_corrected, True, False),
+        Measure("g3_loo", "leave-one-out g3 error", g3_loo_error, False, False),
+    )
+}
+
+
+def get_measure(measure: str | Measure) -> Measure:
+    """Look a measure up by name; a `Measure` is returned as it is.
+
+    A measure that another package offers is loaded when it is first asked for.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        One of `available_measures()`, or the measure itself.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    UnknownMeasure
+        No measure has that name; the text lists those that exist.
+    AegisError
+        The package that offers it cannot be loaded, or offers something else.
+
+    Examples
+    --------
+    >>> get_measure("g3").higher_is_better
+    False
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if not isinstance(measure, str):
+        raise UnknownMeasure("measure", measure, available_measures(), "Give a name or a Measure.")
+    if measure not in _MEASURES:
+        offers = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name == measure]
+        if not offers:
+            raise UnknownMeasure("measure", measure, available_measures())
+        _MEASURES[measure] = _load(offers)
+    return _MEASURES[measure]
+
+
+def available_measures() -> tuple[str, ...]:
+    """Names that `get_measure` knows: this package's own first, then the others; nothing is loaded.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> available_measures()[:3]
+    ('mi', 'chi2', 'g3')
+    """
+    offered = sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
+    return tuple(dict.fromkeys([*_MEASURES, *offered]))
+
+
+def register_measure(measure: Measure) -> None:
+    """Make a measure known by its name, for this process.
+
+    Packages do better with an entry point in the group "aegis_opt.measures", which needs no call.
+
+    Parameters
+    ----------
+    measure : Measure
+        Its name must be new, entry points included.
+
+    Raises
+    ------
+    InvalidInput
+        Not a `Measure`, or the name is taken.
+    """
+    if not isinstance(measure, Measure):
+        raise InvalidInput(f"only a Measure can be registered, not {measure!r}")
+    if measure.name in available_measures():
+        raise InvalidInput(f"the measure name {measure.name!r} is taken: choose another")
+    _MEASURES[measure.name] = measure
+
+
+def _load(offers: list[EntryPoint]) -> Measure:
+    """Load the one measure offered under a name; whatever is wrong with it is told with its origin."""
+    point = offers[0]
+    if len(offers) > 1:
+        origins = ", ".join(offer.value for offer in offers)
+        raise AegisError(
+            f"measure {point.name!r} is offered more than once ({origins}): uninstall all but one"
+        )
+    origin = f"measure {point.name!r} of the plugin {point.value!r}"
+    try:
+        loaded = point.load()
+    except Exception as error:  # a plugin may fail in any way; the cause stays attached
+        raise AegisError(
+            f"{origin} cannot be loaded ({type(error).__name__}: {error}): repair or uninstall the plugin"
+        ) from error
+    if not isinstance(loaded, Measure):
+        raise AegisError(f"{origin} is a {type(loaded).__name__}, not a Measure: the plugin must be repaired")
+    if loaded.name != point.name:
+        raise AegisError(f"{origin} calls itself {loaded.name!r}: both names must be the same")
+    return loaded

@@ -1,0 +1,61 @@
+"""Systems A x = b, x >= 0 of known totals: whether a solution exists, and which cells can be positive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
+
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._margin import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
+    """Number the totals of all margins together: shape (margins, cells).
+
+    Parameters
+    ----------
+    members : sequence of int arrays, shape (cells,)
+        For each margin, the total that each cell belongs to.
+    sizes : sequence of int
+        Number of totals of each margin.
+    """
+    offsets = np.cumsum([0, *sizes[:-1]])
+    together: IntArray = np.stack(members) + offsets[:, None]
+    return together
+
+
+def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_array:
+    """Stack margins into one 0/1 matrix: row = known total, column = cell; arguments as in `numbered`."""
+    n_cells = len(members[0])
+    rows = numbered(members, sizes).ravel()
+    columns = np.tile(np.arange(n_cells), len(members))
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(sum(sizes), n_cells))
+
+
+def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
+    """Cells that are positive in some solution of A x = b, x >= 0; None where there is no solution.
+
+    One linear program finds all of them: maximise sum(s) over A (s + w) = t b, 0 <= s <= 1, w >= 0,
+    t >= 1. The solutions scaled by t form a convex cone, so the optimum has s = 1 exactly on the cells that
+    can be positive.
+    """
+    n_cells = A.shape[1]
+    equations = sparse.hstack([A, A, -b[:, None]], format="csr")
+    cost = np.concatenate([-np.ones(n_cells), np.zeros(n_cells + 1)])
+    bounds = np.zeros((2 * n_cells + 1, 2))
+    bounds[:n_cells, 1] = 1.0
+    bounds[n_cells:, 1] = np.inf
+    bounds[-1, 0] = 1.0
+    outcome = linprog(cost, A_eq=equations, b_eq=np.zeros(len(b)), bounds=bounds, method="highs")
+    if outcome.status == 2:
+        return None
+    if outcome.status != 0:
+        raise AegisError(f"the feasibility check failed: {outcome.message}")
+    found: BoolArray = outcome.x[:n_cells] > 0.5
+    return found

@@ -1,0 +1,71 @@
+"""How far DuckDB is, told while it works; and what Ctrl-C and its errors become."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from aegis_opt.errors import SourceError
+from aegis_opt.sources._engine import first_lines
+
+if TYPE_CHECKING:
+    import duckdb
+
+Report = Callable[[str, int, int], None]
+"""Called as report(doing, done, total)."""
+
+_PERIOD = 0.2  # seconds
+
+
+@contextmanager
+def reported(
+    connection: duckdb.DuckDBPyConnection | None, report: Report | None, doing: str
+) -> Iterator[None]:
+    """Tell, while the block runs, how many percent of the running query are done.
+
+    Without a connection to ask, only the beginning is told. The block runs in this thread, so that Ctrl-C
+    reaches it; another one asks.
+    """
+    if report is None:
+        yield
+        return
+    report(doing, 0, 100)
+    if connection is None:
+        yield
+        return
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    finished = threading.Event()
+
+    def ask() -> None:
+        while not finished.wait(_PERIOD):
+            percent = connection.query_progress()
+            if percent >= 0:
+                report(doing, int(percent), 100)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        asking.join()
+
+
+@contextmanager
+def readable(description: str) -> Iterator[None]:
+    """Turn DuckDB's errors into those of the library, and its word for Ctrl-C into Python's."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise SourceError(
+            f"{description} cannot be masked: {first_lines(error)}. Correct the source, or read it yourself "
+            "and pass a pandas, polars or Arrow table"
+        ) from error
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise

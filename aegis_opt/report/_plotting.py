@@ -1,0 +1,262 @@
+"""Pictures of an advice; they need matplotlib, which is loaded when the first is drawn."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aegis_opt._files import atomic_path
+from aegis_opt.advisor import Advice
+from aegis_opt.errors import InvalidInput, MissingDependency
+from aegis_opt.measures import get_measure
+from aegis_opt.problem._margin import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart with every kind of colour vision
+_WINNER, _TRUTH = "#0072B2", "#D55E00"
+_INK, _OTHER, _FAINT = "#222222", "#6B7280", "#C9CED6"
+_WIDTH, _ROW, _HEAD, _FOOT = 10.0, 0.29, 1.32, 0.7  # inches, as are the columns of numbers:
+_TABLE, _TRUTH_COLUMN = 2.7, 0.75
+
+
+def plot_ranking(
+    advice: Advice,
+    path: str | os.PathLike[str] | None = None,
+    top: int | None = None,
+    truth: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw the ranking: a dot per configuration and, as a line, the proved bounds of its true deviation.
+
+    Lines that would squeeze the dots together run out of the picture with an arrow; the numbers at the right
+    say where they end.
+
+    Parameters
+    ----------
+    advice : Advice
+        The answer to draw.
+    path : path, optional
+        Where to save it, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
+    top : int, optional
+        Only the first places; by default all.
+    truth : mapping of str to float, optional
+        The true deviation of each configuration, for whoever knows the raw table.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Made without pyplot, so no global state is touched and nothing has to be closed.
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import aegis_opt as ao
+    >>> clinic = ao.datasets.clinic(300)
+    >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations))
+    >>> figure = plot_ranking(advice, top=5)
+    >>> len(figure.axes[0].get_yticklabels())
+    5
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise InvalidInput(f"top must be a whole number from 1 up, not {top!r}")
+    rows = advice.ranking if top is None else advice.ranking.head(top)
+    true = None if truth is None else np.array([truth[name] for name in rows["configuration"]])
+    height = _HEAD + _ROW * len(rows) + _FOOT
+    figure = MatplotlibFigure(figsize=(_WIDTH, height), dpi=160, facecolor="white")
+    left = min(3.5, 0.4 + 0.085 * max(len(str(name)) for name in rows["configuration"]))
+    width = _WIDTH - left - (_TABLE if true is None else _TABLE + _TRUTH_COLUMN)
+    box = (left / _WIDTH, _FOOT / height, width / _WIDTH, _ROW * len(rows) / height)
+    axes = figure.add_axes(box)
+    _draw_rows(axes, advice, rows, true)
+    _write_numbers(axes, advice, rows, true)
+    _draw_random_choice(axes, advice)
+    _finish(axes, advice, rows)
+    _write_title(figure, advice, rows, height)
+    if path is not None:
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary)
+    return figure
+
+
+def decimals_for(values: npt.ArrayLike, usual: int) -> int:
+    """Decimals that show a column of numbers: as usual around 1, fewer for large ones, more for tiny ones.
+
+    Examples
+    --------
+    >>> decimals_for([0.1, 0.2], 4), decimals_for([269.096, 654.2], 3), decimals_for([0.00002], 4)
+    (4, 1, 7)
+    """
+    largest = float(np.nanmax(np.abs(np.append(np.asarray(values, dtype=np.float64), 0.0))))
+    if largest < 1e-12:
+        return usual
+    magnitude = math.floor(math.log10(largest))
+    return max(usual - magnitude, 0) if magnitude > 0 else max(usual, 2 - magnitude)
+
+
+def require_matplotlib() -> None:
+    """Raise `MissingDependency` unless matplotlib can be imported."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency("pictures need matplotlib: pip install 'aegis-opt[plot]'") from error
+
+
+def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
+    limit = _limit(rows, true)
+    for y, row in enumerate(rows.to_dict("records")):
+        winner = row["configuration"] in advice.tied
+        colour, line = (_WINNER, _WINNER) if winner else (_OTHER, _FAINT)
+        low, high = row["pud_low"], row["pud_high"]
+        if not np.isnan(low):
+            beyond = not high <= limit  # NaN too: open on that side
+            axes.plot([low, limit if beyond else high], [y, y], color=line, lw=1.8, zorder=1)
+            if beyond:
+                axes.plot(limit, y, ">", color=line, ms=5, mew=0, zorder=1, clip_on=False)
+        elif "pud_std" in row:
+            spread = [row["pud"] - row["pud_std"], row["pud"] + row["pud_std"]]
+            axes.plot(spread, [y, y], color=line, lw=1.8, zorder=1)
+        if true is not None:
+            axes.plot(true[y], y, "D", color=_TRUTH, ms=4.5, mfc="white", mew=1.3, zorder=2, clip_on=False)
+        axes.plot(row["pud"], y, "o", color=colour, ms=7.5 if winner else 6.5, zorder=3, clip_on=False)
+    names = [str(name) for name in rows["configuration"]]
+    axes.set_yticks(range(len(names)), names, parse_math=False, fontsize=9)
+    for label, name in zip(axes.get_yticklabels(), names, strict=True):
+        if name in advice.tied:
+            label.set(color=_WINNER, fontweight="bold")
+    axes.set_xlim(0, limit)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def _write_numbers(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
+    """Write the table to the right of the dots."""
+    digits = get_measure(advice.measure).digits
+    decimals = decimals_for(rows["pud"], digits)
+    estimate = _texts(rows["pud"], decimals)
+    spread = _texts(rows["pud_std"], decimals) if "pud_std" in rows else []
+    truth = [] if true is None else _texts(true, decimals)
+    ends = _texts(rows[["pud_low", "pud_high"]], decimals_for(rows[["pud_low", "pud_high"]], digits))
+    shift = 0.0 if true is None else _TRUTH_COLUMN
+    _beside(axes, 0.85, -1, "● estimate", "right", _OTHER)
+    if true is not None:
+        _beside(axes, 0.85 + shift, -1, "◇ truth", "right", _TRUTH)
+    bounded = rows["pud_low"].notna().any()
+    if bounded:
+        _beside(axes, 1.1 + shift, -1, "━ proved bounds", "left", _OTHER)
+    elif spread:
+        _beside(axes, 1.1 + shift, -1, "━ standard deviation", "left", _OTHER)
+    for y, name in enumerate(rows["configuration"]):
+        winner = name in advice.tied
+        colour, weight = (_WINNER, "bold") if winner else (_INK, "normal")
+        _beside(axes, 0.85, y, estimate[y], "right", colour, weight)
+        if true is not None:
+            _beside(axes, 0.85 + shift, y, truth[y], "right", _TRUTH, weight)
+        if bounded:
+            low, high = ends[2 * y : 2 * y + 2]
+            _beside(axes, 1.1 + shift, y, f"{low} to {high}", "left", colour if winner else _OTHER)
+        elif spread:
+            _beside(axes, 1.1 + shift, y, f"± {spread[y]}", "left", _OTHER)
+
+
+def _texts(values: pd.Series[float] | pd.DataFrame | FloatArray, decimals: int) -> list[str]:
+    numbers = np.ravel(np.asarray(values, dtype=np.float64))
+    return ["?" if np.isnan(number) else f"{number:.{decimals}f}" for number in numbers]
+
+
+def _beside(
+    axes: Axes, x: float, y: float, text: str, align: str, colour: str, weight: str = "normal"
+) -> None:
+    """Write `x` inches to the right of the axes, in row `y`."""
+    axes.annotate(
+        text,
+        (1, y),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(72 * x, 0),
+        textcoords="offset points",
+        annotation_clip=False,
+        ha=align,
+        va="center",
+        fontsize=8.5,
+        color=colour,
+        fontweight=weight,
+    )
+
+
+def _limit(rows: pd.DataFrame, true: FloatArray | None) -> float:
+    """Right end of the axis: all of the bounds where that leaves room for the dots, else the dots alone."""
+    placed = np.concatenate([rows["pud"], rows["pud_low"], [] if true is None else true, [0.0]])
+    dots = float(np.nanmax(placed))
+    reach = float(np.nanmax(np.append(rows["pud_high"], dots)))
+    return (1.03 * reach if reach <= 2.5 * dots else 1.25 * dots) or 1.0
+
+
+def _draw_random_choice(axes: Axes, advice: Advice) -> None:
+    x = advice.random_choice_pud
+    if advice.best is None or not x < axes.get_xlim()[1]:
+        return
+    axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
+    place = axes.get_xaxis_transform()
+    axes.text(x, 1.0, "choosing at random", transform=place, ha="center", va="bottom", fontsize=8, color=_INK)
+
+
+def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
+    unit = get_measure(advice.measure).unit
+    axes.set_xlabel(f"deviation{f' in {unit}' if unit else ''}, less is better", fontsize=8.5, color=_OTHER)
+    axes.tick_params(axis="y", length=0, pad=10)
+    axes.tick_params(axis="x", colors=_OTHER, labelsize=8, length=3)
+    axes.locator_params(axis="x", nbins=6)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(_FAINT)
+    if len(rows) < len(advice.ranking):
+        axes.annotate(
+            f"the first {len(rows)} of {len(advice.ranking)}",
+            (1, 0),
+            xycoords="axes fraction",
+            xytext=(72 * (_TABLE - 0.2), -24),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8.5,
+            color=_OTHER,
+        )
+
+
+def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: float) -> None:
+    measure = get_measure(advice.measure)
+    attributes = len(advice.deviations.columns)
+    over = "of the attribute" if attributes == 1 else f"averaged over {attributes} attributes"
+    lines = [f"Deviation: how far masking moves the {measure.title} with the label, {over}."]
+    outside = (rows["pud"] < rows["pud_low"] * (1 - 1e-9)) | (rows["pud"] > rows["pud_high"] * (1 + 1e-9))
+    if advice.best is None:
+        finding = "No winner: this estimate cannot tell the configurations apart"
+    elif len(advice.tied) > 1:
+        finding = f"{len(advice.tied)} configurations share the first place"
+    else:
+        finding = f"{advice.best} loses the least predictive utility"
+    if advice.certified:
+        finding += ", and that is proved"
+        lines.append(
+            "The bounds share one unknown and shift together, so their overlap leaves the order certain."
+        )
+    elif advice.best is not None:
+        finding += " by this estimate"
+    if outside.any():
+        lines.append("A dot outside its line is an estimate that is proved wrong.")
+    x, y = 0.2 / _WIDTH, 1 - 0.18 / height
+    figure.text(x, y, finding, fontsize=13, fontweight="bold", color=_INK, va="top", parse_math=False)
+    y -= 0.28 / height
+    figure.text(x, y, "\n".join(lines), fontsize=9, color=_OTHER, va="top", linespacing=1.4)

@@ -1,0 +1,104 @@
+"""Rounding methods by name, each with what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.errors import InvalidInput, InvalidOption
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._problem import Problem
+from aegis_opt.rounding._controlled import controlled
+from aegis_opt.rounding._hypergeometric import hypergeometric
+from aegis_opt.rounding._independent import independent
+from aegis_opt.rounding._largest_remainder import largest_remainder
+from aegis_opt.rounding._nearest import nearest
+
+RoundingFunction = Callable[[Problem, FloatArray, np.random.Generator], FloatArray]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """One way to make a fractional table whole.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    function : callable
+        Takes the problem, the fractional table and a random generator; returns a whole table.
+    random : bool
+        Whether the outcome depends on the seed.
+    keeps_totals : bool
+        Whether every known total still holds afterwards.
+    """
+
+    name: str
+    function: RoundingFunction
+    random: bool
+    keeps_totals: bool
+
+
+ROUNDINGS: dict[str, Rounding] = {
+    r.name: r
+    for r in [
+        Rounding("independent", independent, random=True, keeps_totals=False),
+        Rounding("largest-remainder", largest_remainder, random=True, keeps_totals=False),
+        Rounding("controlled", controlled, random=True, keeps_totals=True),
+        Rounding("nearest", nearest, random=True, keeps_totals=True),
+        Rounding("hypergeometric", hypergeometric, random=True, keeps_totals=True),
+    ]
+}
+
+
+def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: int = 0) -> FloatArray:
+    """Round a fractional reconstruction of `problem` to whole numbers.
+
+    ===================  ===========================  ================  ====================================
+    method               totals kept                  cells             mean over seeds
+    ===================  ===========================  ================  ====================================
+    "independent"        none                         floor or ceil     the table
+    "largest-remainder"  of the finest view           floor or ceil     ties aside, one table
+    "controlled"         all                          floor or ceil     the table
+    "nearest"            all                          floor or ceil     ties aside, the nearest table (l1)
+    "hypergeometric"     all                          any whole number  the table, if of greatest entropy
+    ===================  ===========================  ================  ====================================
+
+    "controlled" and "hypergeometric" refuse problems whose totals overlap so that they could not keep
+    them; "nearest" takes any problem that has a whole table, leaving floor and ceil only where it must.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose totals the rounding may have to keep.
+    table : array_like, shape (n, k)
+        The fractional table; it is not modified.
+    method : str
+        A key of `ROUNDINGS`.
+    seed : int
+        The same seed gives the same table.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        Whole numbers.
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> round_table(problem, [[2.25, 0.75], [0.75, 0.25], [0, 2]], "nearest").tolist()
+    [[2.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
+    """
+    if method not in ROUNDINGS:
+        raise InvalidOption(f"unknown rounding {method!r}; known: {', '.join(ROUNDINGS)}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidOption(f"seed must be a whole number from 0 up, not {seed!r}")
+    fractional = np.asarray(table, dtype=np.float64)
+    if fractional.shape != problem.shape:
+        raise InvalidInput(f"the table is {fractional.shape}, the problem {problem.shape}")
+    if not np.isfinite(fractional).all():
+        raise InvalidInput("the table to round holds NaN or infinity")
+    return ROUNDINGS[method].function(problem, fractional, np.random.default_rng(seed))

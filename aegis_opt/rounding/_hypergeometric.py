@@ -1,0 +1,97 @@
+"""A random whole table with exact totals, for the max-entropy solution of one view."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis_opt.errors import InvalidOption, RoundingImpossible
+from aegis_opt.problem._margin import FloatArray, Margin
+from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._problem import Problem
+from aegis_opt.rounding._multinomial import spread
+from aegis_opt.rounding._whole import RESIDUAL, split
+
+
+def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw a table as if the records of each group had got their labels in random order.
+
+    With the histogram r and a view J, the labels of each group g are shuffled over its records, which is a
+    multivariate hypergeometric draw per row [1]_: every total is met, and the mean is r_a J(g, y) / J(g).
+    Without the histogram, the row totals are unknown: each record of J(g, y) falls on one of the group's
+    values, uniformly and independently, so the view is met and the mean is J(g, y) / size of g. Masked labels
+    are spread uniformly over the labels they stand for.
+
+    These means are the max-entropy solution, and the fractional table serves only to check that it is
+    that one: cells may leave floor and ceil, with the spread that real counts have.
+
+    Raises
+    ------
+    InvalidOption
+        Where the fractional table is another one (another prior or norm): the draw would be biased.
+    RoundingImpossible
+        Where views overlap, or extra constraints exist.
+
+    References
+    ----------
+    .. [1] W. M. Patefield, "Algorithm AS 159: an efficient method of generating random R x C tables with
+       given row and column totals", Applied Statistics 30 (1981).
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> fractional = np.array([[2.25, 0.75], [0.75, 0.25], [0.0, 2.0]])
+    >>> problem.residual(hypergeometric(problem, fractional, np.random.default_rng(0)))
+    0.0
+    """
+    split(problem, table, "hypergeometric")
+    margins = list(independent(problem.margins))
+    with_histogram = len(margins) == 2 and margins[1].name == "histogram"
+    if problem.constraints or not (len(margins) == 1 or with_histogram):
+        names = ", ".join([m.name for m in margins] + [c.name for c in problem.constraints])
+        raise RoundingImpossible(
+            "rounding 'hypergeometric' keeps the totals of one view (or nested ones) and the histogram, not "
+            f"of {names} together; use rounding='controlled' or 'nearest'"
+        )
+    sizes = margins[0].sums(np.ones(problem.shape))[margins[0].rows][:, margins[0].columns]
+    mean = margins[0].totals[margins[0].rows][:, margins[0].columns] / sizes
+    if with_histogram:
+        mean *= _share(margins[0], margins[1].totals[:, 0])[:, None]
+    off = float(np.abs(mean - table).max())
+    if off > RESIDUAL:
+        raise InvalidOption(
+            "rounding 'hypergeometric' draws around the max-entropy solution for the uniform prior, but a "
+            f"cell of this table is {off:.3g} records away from it (another prior or norm?); "
+            "use rounding='controlled', which is unbiased for any table"
+        )
+    if not with_histogram:
+        return spread(margins[0], np.ones(problem.shape), rng)
+    return _shuffle(margins[0], margins[1].totals[:, 0].astype(np.int64), rng)
+
+
+def _share(view: Margin, histogram: FloatArray) -> FloatArray:
+    """Records of each row, relative to the mean over its group; 0 in empty groups."""
+    records = np.bincount(view.rows, weights=histogram, minlength=len(view.totals))
+    rows = np.bincount(view.rows, minlength=len(view.totals))
+    mean = (records / np.maximum(rows, 1))[view.rows]
+    return np.divide(histogram, mean, out=np.zeros(len(histogram)), where=mean > 0)
+
+
+def _shuffle(
+    view: Margin, histogram: np.ndarray[tuple[int], np.dtype[np.int64]], rng: np.random.Generator
+) -> FloatArray:
+    """Shuffle each group's labels over its records and count."""
+    k = len(view.columns)
+    table = np.zeros((len(histogram), k))
+    masked = np.arange(view.totals.shape[1])
+    by_mask = np.argsort(view.columns, kind="stable")
+    n_labels = np.bincount(view.columns, minlength=len(masked))
+    begins = np.searchsorted(view.columns[by_mask], masked)
+    order = np.argsort(view.rows, kind="stable")
+    bounds = np.searchsorted(view.rows[order], np.arange(len(view.totals) + 1))
+    for group in np.flatnonzero(view.totals.sum(axis=1)).tolist():
+        rows = order[bounds[group] : bounds[group + 1]]
+        labels = rng.permutation(np.repeat(masked, view.totals[group].astype(np.int64)))
+        labels = by_mask[begins[labels] + (rng.integers(n_labels[labels]) if len(masked) < k else 0)]
+        records = np.repeat(np.arange(len(rows)) * k, histogram[rows])
+        table[rows] = np.bincount(records + labels, minlength=len(rows) * k).reshape(len(rows), k)
+    return table

@@ -1,0 +1,222 @@
+"""CSV files as tables: types that follow from all values, not from the first ones."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from aegis_opt.errors import SourceError
+from aegis_opt.sources._tables import Table, quoted, quoted_text, with_partitions
+
+if TYPE_CHECKING:
+    import duckdb
+
+# What a text looks like -> the narrowest SQL type of that shape, tried in this order. Casts alone are too
+# generous: they turn 01 into 1 and 1.5 into the integer 2, and drop times of day.
+_INTEGER = r"[+-]?(0|[1-9]\d*)"
+_STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
+_SHAPES = {
+    "BIGINT": _INTEGER,
+    "DIGITS": r"[+-]?\d+",  # leading zeros, or beyond 64 bits: an identifier rather than a quantity
+    "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:nan|inf|infinity)",
+    "BOOLEAN": r"(?i:true|false)",
+    "DATE": r"\d{4}-\d\d-\d\d",
+    "TIMESTAMP": _STAMP,
+    "TIMESTAMPTZ": _STAMP + r"(Z|[+-]\d\d(:\d\d)?)",
+}
+_TOGETHER = 8  # columns whose texts are looked at in one query
+_TOGETHER_WHOLE = 32  # and whose texts are compared with whole numbers
+_SAMPLE = 2048  # records that tell most columns which hold none
+_WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
+_WORDS = {
+    "BIGINT": "integer",
+    "DOUBLE": "real",
+    "BOOLEAN": "true/false",
+    "DATE": "a date",
+    "TIMESTAMP": "a time stamp",
+    "TIMESTAMPTZ": "a time stamp with a zone",
+    "VARCHAR": "text",
+}
+
+
+@dataclass(frozen=True)
+class CsvTable(Table):
+    """CSV files in UTF-8 with a header line.
+
+    A column's type follows from *all* its values: integer, real, true/false, ISO 8601 date or time stamp,
+    else text. Numbers with leading zeros (zip codes) and integers beyond 64 bits stay text, an empty
+    field is missing. (DuckDB's own type detection looks at the first 20,480 rows only and then
+    silently rounds a later 1.5 to 2 in a column it took for integers.)
+    """
+
+    paths: tuple[str, ...]
+    description: str
+    partitions: Mapping[str, Set[str]]
+    separator: str | None
+
+    way_out: ClassVar[str] = (
+        "Correct the file (every row has as many fields as the header, all in UTF-8), or read it yourself "
+        "and pass a pandas, polars or Arrow table"
+    )
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the header's names, an empty one as column<position>, and those of key=value folders."""
+        first, *others = [self._header(path) for path in self.paths]
+        for path, header in zip(self.paths[1:], others, strict=True):
+            if header != first:
+                what = "another separator" if header[0] == first[0] else "other columns"
+                if header[0] != first[0] and sorted(header[0]) == sorted(first[0]):
+                    what = "another order of columns"
+                raise SourceError(
+                    f"{path} has {what} than {self.paths[0]} ({header[1].join(header[0])} against "
+                    f"{first[1].join(first[0])}): files read together need the same header"
+                )
+        names = [name or f"column{i}" for i, name in enumerate(first[0])]
+        return with_partitions(names, self.partitions, self.description)
+
+    def select(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        positions: Sequence[int],
+        as_text: Collection[int] = (),
+    ) -> duckdb.DuckDBPyRelation:
+        """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
+        names, separator = self._header(self.paths[0])
+        fields = [f"field {i}" for i in range(len(names))]
+        columns = [*fields, *self.partitions]
+        chosen = [f"{quoted(columns[p])} AS c{i}" for i, p in enumerate(positions)]
+        if len(self.paths) > 1:
+            paths = ", ".join(map(quoted_text, self.paths))
+            chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
+        connection.execute(
+            f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM {self._files(fields, separator)}"
+        )
+        every_name = [*names, *self.partitions]
+        untyped = {i: str(every_name[p]) for i, p in enumerate(positions) if p not in as_text}
+        types = self._types(connection, untyped)
+        typed = [
+            f"CAST(trim(c{i}) AS {types[i]}) AS c{i}" if types.get(i, "VARCHAR") != "VARCHAR" else f"c{i}"
+            for i in range(len(positions))
+        ]
+        connection.execute(f"CREATE TABLE source AS SELECT {', '.join(typed)} FROM texts; DROP TABLE texts")
+        return connection.table("source")
+
+    def _files(self, fields: Sequence[str], separator: str) -> str:
+        """Return the SQL that reads the files, every field as text."""
+        texts = ", ".join(f"{quoted_text(field)}: 'VARCHAR'" for field in fields)
+        options = {
+            "header": "true",
+            "auto_detect": "false",
+            "columns": f"{{{texts}}}",
+            "delim": quoted_text(separator),
+            "quote": "'\"'",
+            "escape": "'\"'",
+            "comment": "''",
+            "filename": "'file name'",
+            "hive_partitioning": "true" if self.partitions else "false",
+            "hive_types_autocast": "false",
+        }
+        paths = ", ".join(quoted_text(glob.escape(path)) for path in self.paths)
+        return f"read_csv([{paths}], {', '.join(f'{key} = {value}' for key, value in options.items())})"
+
+    def _header(self, path: str) -> tuple[list[str], str]:
+        """Return the names in the header line and the separator: the candidate that splits it most."""
+        opener = gzip.open if path.lower().endswith(".gz") else open
+        candidates = [self.separator] if self.separator else [",", ";", "\t", "|"]
+        best: tuple[list[str], str] = [], ""
+        try:
+            for separator in candidates:
+                # Only the header is judged here: what is read ahead of it may be in another encoding
+                with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+                    header = next(csv.reader(file, delimiter=separator), [])
+                if len(header) > len(best[0]):
+                    best = header, separator
+        except (OSError, csv.Error, EOFError) as error:
+            raise SourceError(
+                f"{path} cannot be read as CSV ({error}): save it as UTF-8 text with a header line"
+            ) from error
+        if any("\udc80" <= character <= "\udcff" for character in "".join(best[0])):
+            raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
+        if not best[0]:
+            raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
+        return best
+
+    def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
+        """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
+
+        Whole numbers, the commonest, are told in a pass of their own. Of the others a few columns per query:
+        each query has a cost of its own, and the distinct texts of all columns might not fit into memory.
+        """
+        whole = list(names)
+        for records in (
+            f"(SELECT * FROM texts LIMIT {_SAMPLE})",
+            "texts",
+        ):  # few columns come through the first
+            whole = self._whole(connection, whole, records)
+        found = dict.fromkeys(whole, "BIGINT")
+        places = [i for i in names if i not in found]
+        file = "file" if len(self.paths) > 1 else "0"
+        shapes: dict[int, dict[int, set[str]]] = {i: {} for i in places}
+        for first in range(0, len(places), _TOGETHER):
+            distinct = " UNION ALL ".join(
+                f"SELECT DISTINCT {i} AS place, c{i} AS t, {file} AS file FROM texts WHERE c{i} IS NOT NULL"
+                for i in places[first : first + _TOGETHER]
+            )
+            trimmed = f"SELECT place, trim(t) AS t, file FROM ({distinct})"
+            query = f"SELECT DISTINCT place, file, {SHAPE} FROM ({trimmed}) ORDER BY place, file"
+            for i, number, shape in connection.execute(query).fetchall():
+                shapes[i].setdefault(number, set()).add(shape)
+        for i, seen in shapes.items():
+            found[i] = common_type(set().union(*seen.values()))
+            if found[i] == "VARCHAR":
+                self._check_same_type(names[i], seen)
+        return found
+
+    def _whole(self, connection: duckdb.DuckDBPyConnection, places: Sequence[int], records: str) -> list[int]:
+        """Return the columns all of whose texts are whole numbers as DuckDB writes them."""
+        same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
+        found: list[int] = []
+        for first in range(0, len(places), _TOGETHER_WHOLE):
+            some = places[first : first + _TOGETHER_WHOLE]
+            wanted = ", ".join(f"count(c{i}) > 0 AND bool_and({same.format(i)})" for i in some)
+            answers = connection.execute(f"SELECT [{wanted}] FROM {records}").fetchall()[0][0]
+            found += [i for i, is_whole in zip(some, answers, strict=True) if is_whole]
+        return found
+
+    def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
+        """Refuse a column that is text only because its type changes from file to file."""
+        if set().union(*shapes.values()) <= {"BIGINT", "DIGITS"}:
+            return  # identifiers: some files happen to have none with a leading zero
+        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()] or [
+            ("", "")
+        ]
+        for path, sql_type in others:
+            if sql_type != first[1]:
+                raise SourceError(
+                    f"{self.description}: column {name!r} is {_WORDS[first[1]]} in {first[0]} and "
+                    f"{_WORDS[sql_type]} in {path}: correct one of them, or read the files yourself, with "
+                    "the type you want, and pass that table"
+                )
+
+
+def common_type(shapes: Set[str]) -> str:
+    """Return the narrowest SQL type that holds texts of these shapes."""
+    if len(shapes) == 1 and not shapes & {"DIGITS"}:
+        return next(iter(shapes))
+    return _WIDER.get(frozenset(shapes), "VARCHAR")
+
+
+def _shape() -> str:
+    """Return the SQL that finds the shape of a text t: a type only if the text can be cast to it."""
+    cases = []
+    for sql_type, pattern in _SHAPES.items():
+        castable = "" if sql_type == "DIGITS" else f" AND TRY_CAST(t AS {sql_type}) IS NOT NULL"
+        cases.append(f"WHEN regexp_full_match(t, '{pattern}'){castable} THEN '{sql_type}'")
+    return f"CASE {' '.join(cases)} ELSE 'VARCHAR' END"
+
+
+SHAPE = _shape()

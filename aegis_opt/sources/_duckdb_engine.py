@@ -1,0 +1,176 @@
+"""Counting with DuckDB, embedded: files, frames, Arrow tables and relations, also larger than memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from aegis_opt.errors import InvalidOption, SourceError
+from aegis_opt.sources._engine import Engine, Fetched, Records, first_lines
+from aegis_opt.sources._files import open_files
+from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+
+def open_table(source: object) -> Table:
+    """Choose the reader of a source by its type."""
+    import duckdb
+
+    if isinstance(source, str | os.PathLike):
+        return open_files(source)
+    if isinstance(source, pd.DataFrame):
+        return PandasTable(source)
+    if isinstance(source, duckdb.DuckDBPyRelation):
+        return RelationTable(source)
+    package, name = type(source).__module__.partition(".")[0], type(source).__name__
+    if (package, name) == ("polars", "DataFrame"):
+        return PolarsTable(source)
+    if (package, name) == ("pyarrow", "Table"):
+        return ArrowTable(source)
+    hints = {"polars.LazyFrame": " (call .collect() on it)", "pyspark.DataFrame": " (call .to_spark() on it)"}
+    kind = f"{package}.{name}"
+    raise SourceError(
+        f"cannot read records from {kind}{hints.get(kind, '')}: give a path to CSV, TSV or Parquet, "
+        "a pandas or polars DataFrame, an Arrow table, a DuckDB relation or a Spark DataFrame"
+    )
+
+
+@contextmanager
+def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory that writes to no terminal and whose temporary files go with it."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder:
+        config: dict[str, Any] = {"temp_directory": folder}
+        if memory is not None:
+            config["memory_limit"] = memory
+        with duckdb.connect(config=config) as connection:
+            # Every count opens its files anew: the connection remembers what their footers say
+            connection.execute("SET enable_progress_bar = false; SET parquet_metadata_cache = true")
+            yield connection
+
+
+@dataclass(frozen=True)
+class DuckDBEngine(Engine):
+    """A source that DuckDB counts.
+
+    Parameters
+    ----------
+    table : Table
+        Where the records are.
+    memory : str, optional
+        Limit of DuckDB's memory, such as "1GB"; what does not fit is kept in a temporary folder meanwhile.
+    """
+
+    table: Table
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and isinstance(self.table, RelationTable):
+            raise InvalidOption(
+                "a DuckDB relation is counted on its own connection: set its memory_limit there"
+            )
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """Name of the source in messages."""
+        return self.table.description
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the table's columns."""
+        return self.table.names()
+
+    @contextmanager
+    def open(self, positions: Sequence[int]) -> Iterator[Records]:
+        """Connect to a database of its own."""
+        with connect(self.memory) as connection:
+            yield _DuckDBRecords(self.table, connection, positions)
+
+
+class _DuckDBRecords(Records):
+    """Columns of a table as a relation."""
+
+    def __init__(self, table: Table, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> None:
+        self.description = table.description
+        self._way_out = table.way_out
+        # A relation that was given belongs to a connection that is not ours to interrupt, or to put a view in
+        self._own = None if isinstance(table, RelationTable) else connection
+        self._interrupt = None if self._own is None else connection.interrupt
+        self._relation = self._run(lambda: table.select(connection, positions))
+        if self._own is not None:
+            self._relation.create_view("records")  # every query would otherwise make one
+        self.types = [str(sql_type) for sql_type in self._relation.types]
+
+    def query(self, sql: str) -> Fetched:
+        """Run the query on the relation's own connection; nothing stays there."""
+        text = sql.format(records="records")
+        return self._run(lambda: self._fetch(text))
+
+    def _fetch(self, text: str) -> Fetched:
+        result: Any = self._relation.query("records", text) if self._own is None else self._own.execute(text)
+        fetched: Fetched = result.fetchnumpy()
+        return fetched
+
+    def micros(self, position: int) -> str:
+        """Return DuckDB's words for the microseconds since 1970."""
+        return f"epoch_us(c{position})"
+
+    def _run(self, work: Callable[[], T]) -> T:
+        import duckdb
+
+        try:
+            return interruptible(work, self._interrupt)
+        except duckdb.OutOfMemoryException as error:
+            raise SourceError(
+                f"{self.description}: the memory allowed is too little to count it "
+                f"({first_lines(error)}): raise memory"
+            ) from error
+        except duckdb.Error as error:
+            raise SourceError(
+                f"{self.description} cannot be read: {first_lines(error)}. {self._way_out}"
+            ) from error
+
+
+def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -> T:
+    """Do long work in a thread, so that Ctrl-C is heard at once.
+
+    DuckDB does not look for signals while a query runs. On any exception in the caller's thread, such as
+    KeyboardInterrupt, `interrupt` is called and the work's end awaited. Work that cannot be interrupted is
+    done in the caller's thread: left alone, it would crash Python at its exit.
+    """
+    if interrupt is None:
+        return work()
+    results: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()  # an interrupted Thread.join of Python 3.11 takes a running thread for ended
+
+    def do() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # handed to the caller's thread, whatever it is
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=do, daemon=True).start()
+    try:
+        done.wait()
+    except BaseException:
+        interrupt()
+        while not done.wait(0.1):  # its query may not have begun when it was interrupted
+            interrupt()
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -1,0 +1,109 @@
+"""Files by path or glob pattern: which there are, in what format, and what their folders say."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from aegis_opt.errors import SourceError
+from aegis_opt.sources._csv_files import CsvTable
+from aegis_opt.sources._parquet_files import ParquetTable
+from aegis_opt.sources._tables import Table
+
+__all__ = ["CsvTable", "ParquetTable", "open_files"]
+
+_CSV = (".csv", ".csv.gz")
+_TSV = (".tsv", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+_PARTITION = re.compile(r"([^=]+)=(.*)")
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def open_files(pattern: str | os.PathLike[str]) -> Table:
+    """Find the files of a path or glob pattern and the reader that their ending asks for."""
+    text = os.fspath(pattern)
+    paths = _find(text)
+    for path in paths:
+        if not os.access(path, os.R_OK):
+            raise SourceError(f"no permission to read {path}: ask its owner, or whoever runs this machine")
+    partitions = _partitions(paths)
+    for endings, separator in ((_CSV, None), (_TSV, "\t")):
+        if all(p.lower().endswith(endings) for p in paths):
+            return CsvTable(tuple(paths), text, partitions, separator)
+    if all(p.lower().endswith(_PARQUET) for p in paths):
+        return ParquetTable(tuple(paths), text, partitions)
+    known = ", ".join((*_CSV, *_TSV, *_PARQUET))
+    raise SourceError(
+        f"{text}: cannot tell the format; files that end alike in one of {known} work. "
+        "Rename or convert it, or read it yourself and pass a pandas, polars or Arrow table"
+    )
+
+
+def _find(text: str) -> list[str]:
+    if os.path.isdir(text):
+        return _find_below(text)
+    if os.path.exists(text):
+        return [text]
+    paths = sorted(p for p in glob.glob(text, recursive=True) if os.path.isfile(p))
+    if not paths:
+        raise SourceError(_not_found(text))
+    return paths
+
+
+def _find_below(folder: str) -> list[str]:
+    """Return the files of a table that is a folder; what begins with _ or . is no part of it."""
+    known = (*_CSV, *_TSV, *_PARQUET)
+    paths = [
+        str(path)
+        for path in sorted(Path(folder).rglob("*"))
+        if path.name.lower().endswith(known)
+        and path.is_file()
+        and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    ]
+    if not paths:
+        raise SourceError(f"{folder} is a folder without any file that ends in one of {', '.join(known)}")
+    return paths
+
+
+def _not_found(text: str) -> str:
+    path = Path(text)
+    whole = next((p for p in path.parents if not glob.has_magic(str(p))), path)  # "" has no parent
+    folder = next(p for p in (whole, *whole.parents) if p.is_dir() or p == p.parent)
+    siblings = sorted(p.name for p in folder.iterdir()) if os.access(folder, os.R_OK) else []
+    if glob.has_magic(text):
+        there = ", ".join(siblings[:5]) + (", ..." if len(siblings) > 5 else "")
+        return (
+            f"no file matches {text!r}; the folder {str(folder.absolute())!r} has {there or 'nothing in it'}"
+        )
+    if folder != path.parent:  # such as a partition that is missing
+        close = difflib.get_close_matches(path.relative_to(folder).parts[0], siblings, n=5, cutoff=0.5)
+        hint = f"; the folder {str(folder)!r} has {', '.join(close)}" if close else ""
+        return f"file not found: {text!r} (current folder: {os.getcwd()}){hint}"
+    close = difflib.get_close_matches(path.name, siblings, n=1)
+    hint = f": did you mean {str(path.parent / close[0])!r}?" if close else ""
+    return f"file not found: {text!r} (current folder: {os.getcwd()}){hint}"
+
+
+def _partitions(paths: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return the keys of folders called key=value, with the values of each that occur."""
+    found: list[dict[str, str]] = [
+        {m[1]: m[2] for part in Path(path).parts[:-1] if (m := _PARTITION.fullmatch(part))} for path in paths
+    ]
+    for path, folders in zip(paths, found, strict=True):
+        if list(folders) != list(found[0]):
+            raise SourceError(
+                f"{path} and {paths[0]} are in differently partitioned folders ({_keys(folders)} against "
+                f"{_keys(found[0])}): files read together need the same key=value folders"
+            )
+    return {
+        key: frozenset(unquote(folders[key]) for folders in found) - {_NULL_PARTITION} for key in found[0]
+    }
+
+
+def _keys(folders: dict[str, str]) -> str:
+    return "/".join(f"{key}=" for key in folders) or "none"

@@ -1,0 +1,248 @@
+"""The kinds of source that DuckDB counts in place: what their columns are called, and how to select some."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.errors import MissingDependency, SourceError
+from aegis_opt.sources._engine import checked_names, first_lines
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Table(ABC):
+    """A source with named columns.
+
+    `select` is the one thing a kind of source has to do: give a relation whose columns are called
+    c0, c1, ... and are the asked-for ones, by position. Positions and neutral names keep apart what SQL,
+    which ignores case, would mix up.
+    """
+
+    description: str
+    way_out: ClassVar[str] = "Correct it, or read it yourself and pass a pandas, polars or Arrow table"
+
+    @abstractmethod
+    def raw_names(self) -> Iterable[object]:
+        """Return the column names as the source has them, unchecked."""
+
+    @abstractmethod
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return the columns at `positions` as a relation with columns c0, c1, ..."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the column names; they must be distinct strings."""
+        return checked_names(self.raw_names(), self.description)
+
+
+def same_but_for_case(names: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two names that SQL cannot tell apart, if there are any."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            return other, name
+    return None
+
+
+def quoted(identifier: str) -> str:
+    """Return `identifier` as SQL takes it literally."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """Return `text` as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duckdb.DuckDBPyRelation:
+    """Select columns of a relation by position and call them c0, c1, ..."""
+    columns = [f"{quoted(relation.columns[p])} AS c{i}" for i, p in enumerate(positions)]
+    return relation.project(", ".join(columns))
+
+
+def with_partitions(names: Sequence[str], partitions: Iterable[str], description: str) -> list[str]:
+    """Add the keys of key=value folders to the names of columns, which SQL must be able to tell apart."""
+    known = {name.casefold(): name for name in names}
+    for key in partitions:
+        if key.casefold() in known:
+            raise SourceError(
+                f"{description}: the files have a column {known[key.casefold()]!r}, and lie in folders "
+                f"called {key}=...: rename the column or the folders, so that a name means one column"
+            )
+    return [*names, *partitions]
+
+
+@dataclass(frozen=True)
+class RelationTable(Table):
+    """A DuckDB relation, counted on the connection it belongs to."""
+
+    relation: duckdb.DuckDBPyRelation
+    description: str = "the DuckDB relation"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the relation's columns, which SQL must be able to tell apart."""
+        import duckdb
+
+        try:
+            names = list(self.relation.columns)
+        except duckdb.Error as error:
+            raise SourceError(
+                f"{self.description} cannot be read: {first_lines(error)}; is its connection open, and "
+                "what it reads still there?"
+            ) from error
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.casefold(), name)
+            if other != name:
+                raise SourceError(
+                    f"{self.description} has columns {other!r} and {name!r}, which SQL cannot tell apart: "
+                    "give one of them another name with AS"
+                )
+        return names
+
+    def select(
+        self,
+        connection: duckdb.DuckDBPyConnection,  # noqa: ARG002
+        positions: Sequence[int],
+    ) -> duckdb.DuckDBPyRelation:
+        """Project the relation itself: nothing is registered anywhere."""
+        return project(self.relation, positions)
+
+
+@dataclass(frozen=True)
+class ArrowTable(Table):
+    """A PyArrow table."""
+
+    table: Any
+    description: str = "the Arrow table"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the table's column names."""
+        names: list[str] = self.table.column_names
+        return names
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns without a copy."""
+        chosen = self.table.select(list(positions))
+        return connection.from_arrow(chosen.rename_columns([f"c{i}" for i in range(len(positions))]))
+
+
+@dataclass(frozen=True)
+class PolarsTable(Table):
+    """A polars DataFrame."""
+
+    frame: Any
+    description: str = "the polars DataFrame"
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the frame's column names."""
+        names: list[str] = self.frame.columns
+        return names
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns as Arrow, which polars holds them in anyway."""
+        chosen = self.frame.select([self.frame.columns[p] for p in positions])
+        for name, dtype in chosen.schema.items():
+            if str(dtype) == "Object":
+                raise SourceError(
+                    f"{self.description}: column {name!r} holds Python objects; cast it to one type"
+                )
+            if str(dtype) in ("Int128", "UInt128"):
+                raise SourceError(
+                    f"{self.description}: column {name!r} is of type {dtype}; cast it to Int64, or to String "
+                    "if it holds identifiers"
+                )
+        try:
+            arrow = chosen.to_arrow()
+        except ModuleNotFoundError as error:
+            raise MissingDependency("polars frames are read as Arrow: pip install pyarrow") from error
+        return connection.from_arrow(arrow.rename_columns([f"c{i}" for i in range(len(positions))]))
+
+
+@dataclass(frozen=True)
+class PandasTable(Table):
+    """A pandas DataFrame; its index is not a column."""
+
+    frame: pd.DataFrame
+    description: str = "the pandas DataFrame"
+
+    # What pandas infers for a column of Python objects -> the dtype that holds the same values exactly
+    _OBJECTS: ClassVar[dict[str, str | None]] = {
+        "string": None,
+        "empty": None,
+        "boolean": "boolean",
+        "integer": "Int64",
+        "floating": "float64",
+        "mixed-integer-float": "float64",
+        "decimal": "float64",
+    }
+
+    def raw_names(self) -> Iterable[object]:
+        """Return the frame's column names."""
+        return list(self.frame.columns)
+
+    def select(
+        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> duckdb.DuckDBPyRelation:
+        """Hand over the asked-for columns without a copy, except where Python objects need a type."""
+        chosen = {f"c{i}": self._typed(p) for i, p in enumerate(positions)}
+        relation = connection.from_df(pd.DataFrame({c: s for c, (s, _) in chosen.items()}, copy=False))
+        return relation.project(
+            ", ".join(f"CAST({c} AS DATE) AS {c}" if dates else c for c, (_, dates) in chosen.items())
+        )
+
+    def _typed(self, position: int) -> tuple[pd.Series[Any], bool]:
+        """Return a column in a type that DuckDB need not guess, and whether it holds dates."""
+        series = self.frame.iloc[:, position].reset_index(drop=True)
+        name = self.frame.columns[position]
+        if isinstance(series.dtype, pd.SparseDtype):
+            series = pd.Series(np.asarray(series))
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            categories = series.cat.categories
+            if pd.api.types.infer_dtype(categories) == "string":
+                return series, False  # an ENUM
+            codes = series.cat.codes.to_numpy()  # -1 for missing
+            array = pd.array(categories.to_numpy()).take(codes, allow_fill=True)
+            series = pd.Series(array)
+        if isinstance(series.dtype, np.dtype) and not series.dtype.isnative:  # such as of Stata files
+            series = series.astype(series.dtype.newbyteorder("="))
+        ranges = isinstance(series.dtype, pd.PeriodDtype | pd.IntervalDtype)
+        if ranges or str(series.dtype) in ("complex64", "complex128", "float128"):
+            raise SourceError(
+                f"{self.description}: column {name!r} is of type {series.dtype}, which has no values to "
+                "count: convert it, e.g. to text with astype(str)"
+            )
+        if series.dtype != object:
+            return series, False
+        inferred = pd.api.types.infer_dtype(series, skipna=True)
+        try:
+            if inferred in ("date", "datetime", "datetime64"):
+                stamps = pd.to_datetime(series)
+                if inferred == "date" and not (stamps.dropna() == stamps.dropna().dt.normalize()).all():
+                    raise ValueError("it mixes dates and times of day")
+                return stamps, inferred == "date"
+            if inferred in self._OBJECTS:
+                dtype = self._OBJECTS[inferred]
+                return (series if dtype is None else series.astype(dtype)), False  # type: ignore[call-overload]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SourceError(
+                f"{self.description}: column {name!r} cannot be read as {inferred} ({error}); "
+                "convert it to one type, e.g. to text with astype(str)"
+            ) from error
+        raise SourceError(
+            f"{self.description}: column {name!r} holds Python objects of kind {inferred!r}; "
+            "convert it to one type, e.g. to text with astype(str)"
+        )

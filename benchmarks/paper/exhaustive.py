@@ -1,0 +1,302 @@
+"""The exhaustive baseline: mask the rows by every configuration, train a classifier, score it.
+
+It is the gold standard of accuracy and the yardstick of time: an advisor is worth having if it picks nearly
+the configuration that this picks, without training anything.
+
+Every attribute is a category: its masked value, one-hot encoded (sparse); the most frequent `max_categories`
+of a column get a column each, the others and those not seen in training share one. All classifiers see the
+same stratified split. Each trains on one thread, so that times are comparable and results repeat.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aegis_opt.advisor._estimate import Progress
+from aegis_opt.domain import Domain
+from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency, UnknownName
+from aegis_opt.masks import Configuration, Configurations, Identity, group_attribute
+from benchmarks.paper.rowwise import masked_attributes
+
+CLASSIFIERS: dict[str, str] = {
+    "lr": "logistic regression",
+    "svm": "linear support vector machine",
+    "rf": "random forest, 100 trees",
+    "sgd": "linear model by stochastic gradient descent",
+    "nb": "naive Bayes (Bernoulli)",
+    "mlp": "neural network, two hidden layers of 100 ReLU units, Adam, at most 200 epochs",
+}
+"""What each classifier's short name means."""
+
+MAX_CATEGORIES = 256
+"""One-hot columns per attribute, unless asked otherwise."""
+
+
+class SplitError(InvalidInput):
+    """A data set cannot be split into training and test rows that both have every class."""
+
+
+def train_and_score(
+    frame: pd.DataFrame,
+    label: str,
+    configurations: Configurations,
+    classifiers: Sequence[str] = ("lr", "svm", "rf", "sgd", "nb"),
+    *,
+    test_size: float = 0.3,
+    max_categories: int | None = MAX_CATEGORIES,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Mask, train and score every configuration with every classifier.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The raw rows.
+    label : str
+        Column of the class label.
+    configurations : Configurations
+        What to choose from. As for the advisor, the features are the attributes that one of them masks.
+    classifiers : sequence of str
+        Of `CLASSIFIERS`.
+    test_size : float
+        Share of the rows to score on; the split is stratified by class.
+    max_categories : int or None
+        One-hot columns per attribute; None gives each category its own.
+    seed : int
+        Of the split and of the classifiers.
+    n_jobs : int
+        Processes (joblib); results do not depend on it, times do.
+    progress : callable, optional
+        Called with (what, done, of how many).
+
+    Returns
+    -------
+    DataFrame
+        One row per configuration and classifier: configuration, classifier, accuracy, converged (False where
+        training stopped at its limit of iterations), n_features (one-hot columns), seconds_mask (masking and
+        encoding, paid by each classifier), seconds_train, seconds_score, seconds (all), cpu_seconds (all, of
+        this process; what counts on a busy machine).
+
+    Raises
+    ------
+    SplitError
+        If a class has one row, or the data set is too small for the split.
+    MissingDependency
+        Without scikit-learn.
+
+    Examples
+    --------
+    >>> from aegis_opt.datasets import clinic
+    >>> data = clinic(300)
+    >>> found = train_and_score(data.frame, data.label, data.configurations, ["nb"])
+    >>> len(found) == len(data.configurations), bool(found["accuracy"].between(0, 1).all())
+    (True, True)
+    """
+    _check(classifiers, test_size, max_categories, n_jobs)
+    _require_sklearn()
+    labels = (
+        frame[label].astype(object).where(frame[label].notna(), "(missing)")
+    )  # a class, as for the advisor
+    classes, target = np.unique(labels.astype(str).to_numpy(dtype=str), return_inverse=True)
+    train, test = split_rows(target, classes.tolist(), test_size, seed)
+    names = masked_attributes(configurations)
+    columns = {name: encode(frame[name]) for name in names}
+    tasks = [
+        (title, masks, columns, target, train, test, tuple(classifiers), max_categories, seed)
+        for title, masks in configurations.items()
+    ]
+    rows: list[dict[str, Any]] = []
+    for done, found in enumerate(_spread(tasks, n_jobs), start=1):
+        rows += found
+        if progress is not None:
+            progress(f"training on {found[0]['configuration']}", done, len(tasks))
+    return pd.DataFrame(rows)
+
+
+def split_rows(
+    target: npt.NDArray[np.int64], classes: Sequence[Any], test_size: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the training and the test rows of a stratified split, or say why there is none.
+
+    Examples
+    --------
+    >>> train, test = split_rows(np.array([0, 1] * 10), ["no", "yes"], 0.3, seed=0)
+    >>> len(train), len(test)
+    (14, 6)
+    """
+    _require_sklearn()
+    from sklearn.model_selection import train_test_split
+
+    counts = np.bincount(target, minlength=len(classes))
+    if len(classes) < 2:
+        raise SplitError(f"the label has one class only ({classes[0]!r}): there is nothing to predict")
+    if counts.min() < 2:
+        lonely = classes[int(counts.argmin())]
+        raise SplitError(
+            f"class {lonely!r} of the label has {counts.min()} row: training and test need one each; remove "
+            "the class, merge it with another, or bring more rows"
+        )
+    n_test = int(np.ceil(test_size * len(target)))
+    if min(n_test, len(target) - n_test) < len(classes):
+        raise SplitError(
+            f"{len(target)} rows are too few: a split into {len(target) - n_test} and {n_test} rows cannot "
+            f"have all {len(classes)} classes on both sides; bring more rows or change test_size"
+        )
+    train, test = train_test_split(
+        np.arange(len(target)), test_size=test_size, random_state=seed, stratify=target
+    )
+    return np.sort(train), np.sort(test)
+
+
+def encode(column: pd.Series) -> tuple[Domain, npt.NDArray[np.int64]]:
+    """Return the domain of a column, and for every row the position of its value in it.
+
+    Examples
+    --------
+    >>> encode(pd.Series([17.0, None, 10.0]))[1].tolist()
+    [1, 2, 0]
+    """
+    domain = Domain.of(column)
+    codes = pd.Index(domain.values).get_indexer(pd.Index(column))
+    codes[column.isna().to_numpy()] = len(domain.values)
+    return domain, codes.astype(np.int64)
+
+
+def _train_one(
+    title: str,
+    masks: Configuration,
+    columns: dict[str, tuple[Domain, npt.NDArray[np.int64]]],
+    target: npt.NDArray[np.int64],
+    train: npt.NDArray[np.int64],
+    test: npt.NDArray[np.int64],
+    classifiers: Sequence[str],
+    max_categories: int | None,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Mask and encode once, train and score each classifier."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.preprocessing import OneHotEncoder
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped,unused-ignore]
+
+    start, cpu = time.perf_counter(), time.process_time()
+    coded = np.column_stack(
+        [
+            group_attribute(masks.get(name, Identity()), name, domain).groups[codes]
+            for name, (domain, codes) in columns.items()
+        ]
+    )
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=max_categories)
+    seen, unseen = encoder.fit_transform(coded[train]), encoder.transform(coded[test])
+    masking, cpu_masking = time.perf_counter() - start, time.process_time() - cpu
+    rows = []
+    for name in classifiers:
+        model = _MAKERS[name](seed)
+        began, cpu = time.perf_counter(), time.process_time()
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model.fit(seen, target[train])
+        trained = time.perf_counter()
+        accuracy = float(np.mean(model.predict(unseen) == target[test]))
+        ended = time.perf_counter()
+        rows.append(
+            {
+                "configuration": title,
+                "classifier": name,
+                "accuracy": accuracy,
+                "converged": not any(issubclass(w.category, ConvergenceWarning) for w in caught),
+                "n_features": int(seen.shape[1]),
+                "seconds_mask": masking,
+                "seconds_train": trained - began,
+                "seconds_score": ended - trained,
+                "seconds": masking + ended - began,
+                "cpu_seconds": cpu_masking + time.process_time() - cpu,
+            }
+        )
+    return rows
+
+
+def _spread(tasks: list[tuple[Any, ...]], n_jobs: int) -> Any:
+    """Run tasks in order, on `n_jobs` processes; one process needs no joblib."""
+    if n_jobs == 1:
+        return (_train_one(*task) for task in tasks)
+    from joblib import Parallel, delayed  # type: ignore[import-untyped,unused-ignore]
+
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_train_one)(*task) for task in tasks)
+
+
+def _logistic(seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000, random_state=seed)
+
+
+def _svm(seed: int) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(random_state=seed)
+
+
+def _forest(seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(n_estimators=100, random_state=seed)
+
+
+def _sgd(seed: int) -> Any:
+    from sklearn.linear_model import SGDClassifier
+
+    return SGDClassifier(random_state=seed)
+
+
+def _bayes(seed: int) -> Any:  # noqa: ARG001 (nothing in it is random)
+    from sklearn.naive_bayes import BernoulliNB
+
+    return BernoulliNB()
+
+
+def _network(seed: int) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier(hidden_layer_sizes=(100, 100), activation="relu", max_iter=200, random_state=seed)
+
+
+_MAKERS: dict[str, Callable[[int], Any]] = {
+    "lr": _logistic,
+    "svm": _svm,
+    "rf": _forest,
+    "sgd": _sgd,
+    "nb": _bayes,
+    "mlp": _network,
+}
+
+
+def _require_sklearn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency(
+            "the exhaustive baseline needs scikit-learn: pip install 'aegis-opt[bench]'"
+        ) from error
+
+
+def _check(classifiers: Sequence[str], test_size: float, max_categories: int | None, n_jobs: int) -> None:
+    if isinstance(classifiers, str) or not classifiers:
+        raise InvalidInput(f"classifiers must be a list of at least one name, not {classifiers!r}")
+    for name in classifiers:
+        if name not in CLASSIFIERS:
+            raise UnknownName("classifier", name, CLASSIFIERS)
+    if not 0 < test_size < 1:
+        raise InvalidOption(f"test_size must be a share between 0 and 1, not {test_size!r}")
+    if max_categories is not None and max_categories < 2:
+        raise InvalidOption(f"max_categories must be 2 or more, or None, not {max_categories!r}")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise InvalidOption(f"n_jobs must be a number of processes, or -1 for all cores, not {n_jobs!r}")

@@ -1,0 +1,229 @@
+"""Configurations that make the table k-anonymous, found by `anjana` along generalisation hierarchies.
+
+Each configuration draws some attributes to keep as quasi-identifiers; anjana raises their levels until every
+combination of released values occurs k times or more, without suppressing records. The other attributes are
+suppressed, so that the k-anonymity holds for the whole release; it is counted again here. anjana pins old
+versions of its dependencies, so it is not in the `bench` extra: install it beside them, see the error.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.advisor import advise
+from aegis_opt.domain import Domain
+from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
+from aegis_opt.masks import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
+from aegis_opt.summary import summarize
+from benchmarks.paper.exhaustive import SplitError, train_and_score
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.paper.experiments.choices import judged_by_training, read_frame, restricted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+K = 5
+_KEPT = 3  # quasi-identifiers of a configuration
+_DRAWN = 12  # configurations, unless the settings say otherwise
+_CLASSIFIERS = ("sgd", "rf")
+_UNMASKED = "unmasked"
+
+
+def run(settings: Settings) -> dict[str, pd.DataFrame]:
+    """Build k-anonymous configurations of every data set, advise, and train."""
+    try:
+        from anjana.anonymity import k_anonymity_inner  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency(
+            "k-anonymous configurations need anjana, which pins its dependencies: "
+            "pip install --no-deps anjana pycanon beartype"
+        ) from error
+    if settings.hierarchies is not None and not settings.hierarchies.is_dir():
+        raise InvalidInput(f"there is no folder {settings.hierarchies} of hierarchies")
+    accuracies, built = [], []
+    classifiers = settings.classifiers or _CLASSIFIERS
+    for given in settings.cases:
+        label = given.label or str(restricted(given, None).label)
+        frame = read_frame(given)
+        if label not in frame:
+            raise UnknownColumn("column", label, map(str, frame.columns))
+        wanted = settings.configurations or _DRAWN
+        try:
+            masks, sizes = anonymous_configurations(frame, label, wanted, settings.seed, settings.hierarchies)
+        except InvalidInput as error:
+            raise InvalidInput(f"data set {given.name!r}: {error}") from error
+        summary = summarize(frame, label, masks)
+        rows = []
+        for measure in settings.measures:
+            advice = advise(summary, measure)
+            rows.append({"method": "advisor", "measure": measure, "configuration": advice.best})
+        options: dict[str, Any] = {"seed": settings.seed, "n_jobs": settings.n_jobs}
+        plain = Configurations({_UNMASKED: dict.fromkeys(summary.attributes, Identity())})
+        try:
+            scores = train_and_score(frame, label, masks, classifiers, progress=settings.progress, **options)
+            whole = train_and_score(frame, label, plain, classifiers, **options)
+        except SplitError as error:
+            raise SplitError(f"data set {given.name!r}: {error}") from error
+        accuracies.append(judged_by_training(pd.DataFrame(rows), scores).assign(dataset=given.name))
+        for name, accuracy in whole.set_index("classifier")["accuracy"].items():
+            row = {"method": _UNMASKED, "measure": "none", "configuration": None, "classifier": name}
+            accuracies.append(pd.DataFrame([row | {"accuracy": accuracy, "dataset": given.name}]))
+        built.append(sizes.assign(dataset=given.name))
+    accuracy = pd.concat(accuracies, ignore_index=True)
+    return {"accuracy": accuracy, "configurations": pd.concat(built, ignore_index=True)}
+
+
+def anonymous_configurations(
+    frame: pd.DataFrame, label: str, n: int, seed: int, hierarchies: Path | None, k: int = K
+) -> tuple[Configurations, pd.DataFrame]:
+    """Draw quasi-identifiers and let anjana generalise them until the release is k-anonymous.
+
+    Returns
+    -------
+    configurations : Configurations
+        At most n, distinct; draws that only full suppression makes k-anonymous are left out.
+    sizes : DataFrame
+        configuration, kept attributes with their levels, and k, counted from the masked rows.
+    """
+    from anjana.anonymity import k_anonymity_inner
+
+    ladders = {str(name): hierarchy_of(frame[name], hierarchies) for name in frame.columns if name != label}
+    rng = np.random.default_rng(seed)
+    found: dict[str, dict[str, Mask]] = {}
+    rows = []
+    seen = set()
+    # anjana compares cells and takes NumPy arrays: every text of a hierarchy becomes a number. A missing
+    # value stays missing on every level, as in the release
+    levels: dict[str, dict[int, pd.Series]] = {}
+    numbers = pd.DataFrame(index=frame.index)
+    for name, ladder in ladders.items():
+        known: dict[str, int] = {}
+        coded = [[known.setdefault(cell, len(known)) for cell in row] for row in ladder.rows]
+        missing = frame[name].isna()
+        numbers[name] = frame[name].astype(str).map(known).mask(missing, len(known))
+        if numbers[name].isna().any():
+            value = frame.loc[numbers[name].isna(), name].tolist()[0]
+            raise InvalidInput(f"the hierarchy {ladder!r} does not list {value!r} of {name!r}: add a row")
+        if missing.any():
+            coded.append([len(known)] * ladder.n_levels)
+        levels[name] = {level: pd.Series(np.array(coded)[:, level]) for level in range(ladder.n_levels)}
+    size = min(_KEPT, max(len(ladders) - 1, 1))  # of all attributes together there is one draw only
+    for _ in range(20 * n):
+        if len(found) == n:
+            break
+        kept = sorted(rng.choice(list(ladders), size=size, replace=False).tolist())
+        if tuple(kept) in seen:
+            continue
+        seen.add(tuple(kept))
+        steps = {name: dict(levels[name]) for name in kept}
+        with redirect_stdout(io.StringIO()):  # it reports there
+            released, _, reached = k_anonymity_inner(numbers[kept].copy(), [], list(kept), k, 0, steps)
+        if released.empty or all(reached[name] == ladders[name].n_levels - 1 for name in kept):
+            continue
+        title = f"k{k}-{len(found) + 1:02d}"
+        found[title] = {
+            name: Generalize(hierarchy=ladders[name], level=int(reached[name]))
+            if name in kept
+            else Suppress()
+            for name in ladders
+        }
+        least = int(released.groupby(kept, observed=True).size().min())
+        if least < k:
+            raise AegisError(f"anjana's release of {', '.join(kept)} has a group of {least} rows, not {k}")
+        shown = ", ".join(f"{name} level {reached[name]}" for name in kept)
+        rows.append({"configuration": title, "kept": shown, "k": least})
+    if len(found) < 2:
+        raise InvalidInput(
+            f"fewer than two {k}-anonymous configurations: bring more rows, attributes or hierarchies"
+        )
+    return Configurations(found, label=label), pd.DataFrame(rows)
+
+
+def hierarchy_of(column: pd.Series, folder: Path | None) -> Hierarchy:
+    """Return the attribute's hierarchy: NAME.csv of the folder, else made for its values.
+
+    Integers become intervals of width 5, 10, 20, ... up to the whole range, then ``*``; anything else has
+    two levels, the value and ``*``.
+
+    Examples
+    --------
+    >>> hierarchy_of(pd.Series([1, 7, 12], name="x"), None).rows
+    (('1', '[0, 5[', '[0, 10[', '[0, 20[', '*'), ('7', '[5, 10[', '[0, 10[', '[0, 20[', '*'), \
+('12', '[10, 15[', '[10, 20[', '[0, 20[', '*'))
+    """
+    path = None if folder is None else folder / f"{column.name}.csv"
+    if path is not None and path.exists():
+        return Hierarchy.from_csv(path)
+    domain = Domain.of(column)
+    if domain.kind != "integer":
+        return Hierarchy([[str(value), "*"] for value in column.dropna().astype(str).unique()])
+    low, high = int(domain.values[0]), int(domain.values[-1])
+    widths = [5]
+    while low // widths[-1] != high // widths[-1] and widths[-1] < 2 * (high - low):
+        widths.append(2 * widths[-1])
+    return Hierarchy(
+        [
+            [str(v), *(f"[{v // w * w}, {v // w * w + w}[" for w in widths), "*"]
+            for v in domain.values.tolist()
+        ]
+    )
+
+
+def draw(tables: Tables) -> Figure:
+    """Draw the accuracy per classifier: unmasked, the best configuration, the advisor's, the mean."""
+    accuracy = tables["accuracy"]
+    datasets, classifiers = (list(accuracy[key].unique()) for key in ("dataset", "classifier"))
+    figure, axes = new_figure(4.5 * len(classifiers), 2.8 * len(datasets), len(classifiers), len(datasets))
+    for row, dataset in enumerate(datasets):
+        for column, classifier in enumerate(classifiers):
+            part = accuracy[(accuracy["dataset"] == dataset) & (accuracy["classifier"] == classifier)]
+            names = [
+                f"{m} {r}".removesuffix(" none") for m, r in zip(part["method"], part["measure"], strict=True)
+            ]
+            ax = axes[row, column]
+            ax.bar_label(ax.bar(names, part["accuracy"].to_numpy()), fmt="%.3f", fontsize=7)
+            ax.axhline(part["mean"].mean(), color="tab:gray", ls=":")
+            ax.margins(y=0.12)
+            ax.set_title(f"{dataset}, {classifier} (dotted: mean of all)", fontsize=9)
+            ax.tick_params(axis="x", labelsize=7)
+        axes[row, 0].set_ylabel("accuracy")
+    return figure
+
+
+def _lost(classifier: str, measure: str) -> Any:
+    def find(tables: Tables) -> float | None:
+        table = tables["accuracy"]
+        part = table[
+            (table["dataset"] == "air_quality")
+            & (table["classifier"] == classifier)
+            & (table["measure"] == measure)
+        ]
+        return None if part.empty else 100 * float((part["best"] - part["accuracy"]).mean())
+
+    return find
+
+
+EXPERIMENT = Experiment(
+    name="k-anonymity",
+    title=f"accuracy on {K}-anonymous configurations",
+    section="Effectiveness on k-anonymization-based configurations",
+    run=run,
+    draw=draw,
+    needs_configurations=False,
+    takes=("measures", "classifiers", "configurations", "seed", "n_jobs", "hierarchies"),
+    notes=(
+        "The paper does not say which quasi-identifiers and hierarchies it used: here each configuration "
+        f"keeps {_KEPT} attributes, raised along the hierarchies given (or made: intervals of width 5, 10, "
+        "20, ...) until no combination is rarer than k, and suppresses the others; no record is suppressed."
+    ),
+    claims=(
+        Claim("air_quality", "sgd accuracy lost by advisor chi2, points", 2, 2, _lost("sgd", "chi2")),
+        Claim("air_quality", "rf accuracy lost by advisor g3, points", 0, 0, _lost("rf", "g3")),
+    ),
+)

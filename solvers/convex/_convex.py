@@ -1,0 +1,284 @@
+"""Convex backend: the table closest to the prior in l1, l2, linf or kl, modelled in cvxpy.
+
+Good for
+    any problem with fractional tables: overlapping views, masked labels, structural zeros, any prior, extra
+    linear constraints. Many problems are solved as one (`solve_many`): cvxpy's overhead is per program.
+Not for
+    whole numbers: use solver "integer", or round.
+
+Ties. l2 and kl have one optimum. l1 and linf have many, which differ in every measure computed from them;
+of these, the one with the least l2 distance is returned, by a second program (`tie_break="l2"`, the
+default). It is unique, so the table does not depend on the engine. `tie_break="none"` returns whatever the
+engine finds. `aegis_opt.analysis._optimal_range.optimal_range` tells how far apart the optima are.
+
+Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
+dual values are turned into a lower bound by our own arithmetic (weak duality; see
+`convex_stack.Stack.bounds`). `gap` = (distance - bound) / max(1, distance), and optimality counts as proved
+where gap <= 1e-6.
+
+References
+----------
+Diamond and Boyd, CVXPY: a Python-embedded modeling language for convex optimization, JMLR 17(83), 2016.
+Goulart and Chen, Clarabel: an interior-point solver for conic programs with quadratic objectives, 2024.
+Huangfu and Hall, Parallelizing the dual revised simplex method, Math. Prog. Comp. 10, 2018 (HiGHS).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast
+
+import numpy as np
+
+from aegis_opt.distances import NORMS
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
+from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._presolve import Reduction, reduce
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers.convex._engines import (
+    DEFAULT_ENGINE,
+    KIND_OF_NORM,
+    choose_engine,
+    engine_options,
+    installed_engines,
+)
+from aegis_opt.solvers.convex._models import Form, Outcome, run
+from aegis_opt.solvers.convex._polish import (
+    Response,
+    least_divergence,
+    least_squares,
+    polish,
+    reconciled,
+    refine,
+)
+from aegis_opt.solvers.convex._stack import Stack, stack
+
+STACK_CELLS = 20_000
+PROVED_GAP = 1e-6
+_TIE_ROUNDS = 3
+_TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convex(Reconstructor):
+    """The feasible table closest to the prior.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1", "linf", "kl"}
+        The distance; see `aegis_opt.distances.distance`.
+    engine : str, optional
+        "CLARABEL", "HIGHS", "OSQP", "SCS", "GLOP", "PDLP", ...: any installed one that fits the norm. By
+        default HIGHS for l1 and linf, CLARABEL for l2 and kl.
+    tie_break : {"l2", "none"}
+        Which of the optimal tables of l1 and linf to return: the one with the least l2 distance (found by
+        CLARABEL, whatever the engine), or any.
+    tolerance : float, optional
+        Accuracy that the engine stops at; its own default if None.
+    time_limit : float, optional
+        Seconds for the engine, for each stack of problems that are solved together.
+
+    Examples
+    --------
+    >>> from aegis_opt.problem import Problem
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> Convex(norm="l2").reconstruct(problem).table.round(2).tolist()
+    [[2.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
+    """
+
+    name: ClassVar[str] = "convex"
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=("l1", "l2", "linf", "kl"), constraints=True)
+
+    norm: str = "l2"
+    engine: str | None = None
+    tie_break: Literal["l2", "none"] = "l2"
+    tolerance: float | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.norm not in NORMS:
+            raise InvalidOption(f"unknown norm {self.norm!r}; known: {', '.join(NORMS)}")
+        if self.tie_break not in ("l2", "none"):
+            raise InvalidOption(f"tie_break must be 'l2' or 'none', not {self.tie_break!r}")
+        for option, value in [("tolerance", self.tolerance), ("time_limit", self.time_limit)]:
+            if value is not None and not (_is_number(value) and math.isfinite(value) and value > 0):
+                raise InvalidOption(f"{option} must be a positive number, not {value!r}")
+        engine_options(choose_engine(self.engine, self.norm), self.tolerance, self.time_limit)
+
+    @property
+    def distance_norm(self) -> str:
+        """The norm that is minimised."""
+        return self.norm
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solve one problem."""
+        return self.solve_many([problem])[0]
+
+    def solve_many(self, problems: Sequence[Problem]) -> list[Solution]:
+        """Solve several problems in as few programs as possible: stacks of up to 20,000 cells.
+
+        Measured on 400 problems of about 90 cells: alone, a problem takes 47 ms (l1), 19 (l2), 42 (linf) or
+        17 (kl) of processor time; in stacks of 20,000 cells 8, 2, 4 or 7 ms. Larger stacks gain nothing.
+        """
+        start = time.perf_counter()
+        reductions = [reduce(problem) for problem in problems]
+        build = (time.perf_counter() - start) / max(len(problems), 1)
+        return [solution for part in _chunks(reductions) for solution in self._solve_stack(part, build)]
+
+    def _solve_stack(self, reductions: Sequence[Reduction], build: float) -> list[Solution]:
+        start = time.perf_counter()
+        data = reconciled(stack(reductions, self.norm))
+        build = build * data.size + time.perf_counter() - start
+        if not data.n_cells:
+            nothing = np.zeros(0)
+            _refuse_infeasible(data, data.violations(nothing))
+            return [Solution(table, "closed-form", proved=True, gap=0.0) for table in data.tables(nothing)]
+        start = time.perf_counter()
+        engine = choose_engine(self.engine, self.norm)
+        options = engine_options(engine, self.tolerance, self.time_limit)
+        outcomes = [run(cast("Form", self.norm), data, engine, options)]
+        first = outcomes[0]
+        if first.cells is None and first.status != "user_limit":
+            return self._after_failure(data, first, engine, build)
+        # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
+        cells = data.prior if first.cells is None else first.cells
+        if self.norm == "l2":
+            anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
+            cells, multipliers = _refined(data, cells, first.multipliers, least_squares(data, anywhere))
+        elif self.norm == "kl":
+            cells, multipliers = _refined(data, cells, first.multipliers, least_divergence(data))
+        else:
+            cells, multipliers = polish(data, cells), _better_sign(data, first.multipliers)
+        _refuse_infeasible(data, data.violations(cells))
+        if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear" and not first.timed_out:
+            cells, second = self._break_ties(data, cells, multipliers, first.wall_seconds)
+            outcomes.append(second)
+        seconds = {"build": build, "total": time.perf_counter() - start}
+        return self._certified(data, cells, multipliers, outcomes, seconds)
+
+    def _certified(
+        self,
+        data: Stack,
+        cells: FloatArray,
+        multipliers: FloatArray,
+        outcomes: Sequence[Outcome],
+        seconds: Mapping[str, float],
+    ) -> list[Solution]:
+        """Tables with the gap to our own bound; times are each problem's share of the stack's."""
+        distances = data.reported(data.distances(cells))
+        bounds = data.reported(data.bounds(multipliers))
+        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, 1.0)
+        timed_out = any(outcome.timed_out for outcome in outcomes)
+        # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
+        proved = (gaps <= PROVED_GAP) & (not timed_out or KIND_OF_NORM[self.norm] != "linear")
+        engine = sum(outcome.engine_seconds for outcome in outcomes)
+        wall = sum(outcome.wall_seconds for outcome in outcomes)
+        phases = {"build": seconds["build"], "model": wall - engine, "solve": engine}
+        phases["polish"] = seconds["total"] - wall
+        return [
+            Solution(
+                table=table,
+                method="+".join(dict.fromkeys(outcome.engine for outcome in outcomes)),
+                iterations=sum(outcome.iterations for outcome in outcomes),
+                proved=bool(certain),
+                gap=float(gap),
+                timed_out=timed_out and not certain,
+                seconds={phase: value / data.size for phase, value in phases.items()},
+            )
+            for table, gap, certain in zip(data.tables(cells), gaps, proved, strict=True)
+        ]
+
+    def _break_ties(
+        self, data: Stack, cells: FloatArray, multipliers: FloatArray, spent: float
+    ) -> tuple[FloatArray, Outcome]:
+        """Of the tables as close as `cells`, find the one with the least l2 distance."""
+        engine = DEFAULT_ENGINE["quadratic"]
+        left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
+        options = engine_options(engine, None, left)
+        distances = data.distances(cells)
+        margin = np.full(data.size, 1e-3)
+        for _ in range(_TIE_ROUNDS):
+            box = data.optimal_box(cells, multipliers, margin)
+            # The optimal tables may have no interior, which an interior-point engine needs.
+            outcome = run("box", data, engine, options, (box[0] - _TIE_SLACK, box[1] + _TIE_SLACK))
+            if outcome.timed_out:
+                return cells, outcome
+            if outcome.cells is None:
+                raise AegisError(
+                    f"engine {engine} gave up (status {outcome.status!r}) on breaking ties; "
+                    "tie_break='none' returns any of the optimal tables"
+                )
+            inside = np.clip(outcome.cells, *box)
+            found = _refined(data, inside, outcome.multipliers, least_squares(data, box))[0]
+            worse = data.distances(found) > distances * (1 + 1e-8) + 1e-8
+            if not worse.any():
+                break
+            margin[worse] *= 1e-2
+        return found, outcome
+
+    def _after_failure(self, data: Stack, outcome: Outcome, engine: str, build: float) -> list[Solution]:
+        """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
+        if data.size > 1:
+            half, share = data.size // 2, build / data.size
+            parts = data.reductions[:half], data.reductions[half:]
+            return [solution for part in parts for solution in self._solve_stack(part, share)]
+        _refuse_infeasible(data, np.array([np.inf]))
+        others = [name for name in installed_engines(KIND_OF_NORM[self.norm]) if name != engine]
+        raise AegisError(
+            f"engine {engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
+            f"try engine={' or '.join(map(repr, others))}"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:
+    """Multipliers or their negative, whichever bounds each problem better: engines differ in the sign."""
+    flip = data.bounds(-multipliers) > data.bounds(multipliers)
+    return np.where(flip[data.row_owner], -multipliers, multipliers)
+
+
+def _refined(
+    data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response
+) -> tuple[FloatArray, FloatArray]:
+    """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
+    better = np.zeros(data.size, dtype=bool)
+    exact, exact_multipliers = cells, multipliers
+    if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
+        exact, exact_multipliers = refine(data, respond, multipliers)
+        better = data.violations(exact) <= 1e-9 * data.scale
+    if better.all():
+        return polish(data, exact), exact_multipliers
+    cells = polish(data, np.where(better[data.owner], exact, cells))
+    return cells, np.where(better[data.row_owner], exact_multipliers, _better_sign(data, multipliers))
+
+
+def _chunks(reductions: Sequence[Reduction]) -> Iterator[list[Reduction]]:
+    """Cut a list of problems into stacks of about `STACK_CELLS` cells."""
+    chunk: list[Reduction] = []
+    size = 0
+    for reduction in reductions:
+        if chunk and size + len(reduction.cells) > STACK_CELLS:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(reduction)
+        size += len(reduction.cells)
+    if chunk:
+        yield chunk
+
+
+def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
+    """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
+    for reduction, violation in zip(data.reductions, violations, strict=True):
+        problem = reduction.problem
+        if violation > tolerance(problem) and not has_solution(problem):
+            raise InfeasibleProblem(explain(problem))

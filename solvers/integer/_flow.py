@@ -1,0 +1,308 @@
+"""Exact integer tables by minimum-cost flow: problems with at most two margins that do not imply each other.
+
+Every cell then lies in one total of each margin. The cells are the arcs of a bipartite network whose nodes
+are the totals, and integer tables are integer flows. Convex costs become parallel arcs, one per segment of
+equal slope [1]_. For cells with many layers the arcs are exact near a current solution and coarse away from
+it, so a solution is accepted only when the residual network of the *full* problem has no negative cycle
+[2]_; otherwise the arcs are laid anew around it, and the next solution is strictly better.
+
+The node potentials that prove this also describe all optimal tables at once: those in which every cell stays
+where its slope equals the difference of its potentials. A further objective is minimised over just
+that set, which is how ties are broken without touching the optimum.
+
+References
+----------
+.. [1] D. S. Hochbaum and J. G. Shanthikumar, "Convex separable optimization is not much harder than linear
+   optimization", Journal of the ACM 37 (1990).
+.. [2] R. K. Ahuja, T. L. Magnanti and J. B. Orlin, "Network Flows", chapter 14 (1993).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from aegis_opt.errors import AegisError, InfeasibleProblem
+from aegis_opt.problem._feasibility import BoolArray
+from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._presolve import Reduction
+from aegis_opt.solvers.integer._costs import (
+    NO_TABLE,
+    Absolutes,
+    Cost,
+    Outcome,
+    Segments,
+    Squares,
+    Target,
+    target,
+)
+
+_EXACT_LAYERS = 6
+"""Cells with more layers get exact arcs only near the current solution."""
+_ROUNDS = 200
+_SWEEPS = 30
+_CHUNKS = 8
+"""Parts of a cell's room between which ties are broken independently."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A bipartite network: the allowed cells are arcs between the totals of two margins.
+
+    Attributes
+    ----------
+    tail, head : int arrays, shape (cells,)
+        The total of either margin that a cell belongs to; heads are numbered after tails.
+    totals : int array, shape (nodes,)
+        The known totals.
+    side : int array, shape (nodes,)
+        +1 for tails, which supply records, -1 for heads.
+    depth : int
+        Most totals of one margin that a path can visit.
+    lower, upper : int arrays, shape (cells,)
+        Bounds of the class totals.
+    """
+
+    tail: IntArray
+    head: IntArray
+    totals: IntArray
+    side: IntArray
+    depth: int
+    lower: IntArray
+    upper: IntArray
+
+    def spare(self, cells: IntArray) -> IntArray:
+        """Records that each total has left when the cells hold `cells`."""
+        used = sum(np.bincount(node, cells, len(self.totals)) for node in (self.tail, self.head))
+        return self.totals - np.asarray(used).astype(np.int64)
+
+
+def obstacle(reduction: Reduction) -> str | None:
+    """Say why a problem is no network flow, or None where it is one.
+
+    Examples
+    --------
+    >>> from aegis_opt.problem._presolve import reduce
+    >>> from aegis_opt.problem._problem import Problem
+    >>> obstacle(reduce(Problem.from_table([[1, 2], [3, 0]], [0, 0]))) is None
+    True
+    """
+    if reduction.problem.constraints:
+        return f"the extra constraint {reduction.problem.constraints[0].name!r} is no total of a network"
+    if len(reduction.margins) > 2:
+        names = ", ".join(margin.name for margin in reduction.margins)
+        return f"{names} do not follow from each other, and a network has room for two of them"
+    return None
+
+
+def network(reduction: Reduction) -> Network:
+    """Build the network of a problem without `obstacle`; a single margin faces a copy of itself."""
+    margins = [reduction.margins[0], reduction.margins[-1]]
+    tail, head = (margin.cells()[reduction.cells] for margin in margins)
+    supply, demand = (np.rint(margin.totals.ravel()).astype(np.int64) for margin in margins)
+    totals = np.concatenate([supply, demand])
+    head = head + len(supply)
+    side = np.repeat([1, -1], [len(supply), len(demand)])
+    graph = sparse.coo_array((np.ones(len(tail)), (tail, head)), shape=(len(totals), len(totals)))
+    n_parts, part = connected_components(graph, directed=False)
+    sizes = np.stack([np.bincount(part[side == s], minlength=n_parts) for s in (1, -1)])
+    upper = np.minimum(totals[tail], totals[head])
+    return Network(tail, head, totals, side, int(sizes.min(axis=0).max()), np.zeros_like(upper), upper)
+
+
+def solve_flow(reduction: Reduction, norm: str, rng: np.random.Generator) -> Outcome:
+    """Find an integer table closest to the prior by minimum-cost flow.
+
+    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        A problem with whole totals and without `obstacle`.
+    norm : {"l1", "l2", "linf"}
+        Distance to the prior.
+    rng : numpy.random.Generator
+        Breaks the remaining ties.
+    """
+    net = network(reduction)
+    steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
+    goal = target(reduction, 2.0**60 / (steepest * (len(net.totals) + 1)))
+    error = goal.error(reduction, norm)
+    rounds = 0
+    costs: list[Cost] = [Squares.of(reduction, goal, _EXACT_LAYERS)]
+    if norm == "l1":
+        costs.insert(0, Absolutes.of(goal))
+    if norm == "linf":
+        net, rounds = narrowest(net, goal)
+    for cost in costs:
+        totals, potentials, used = minimise(net, cost)
+        rounds += used
+        if potentials is None:
+            return Outcome(totals, rounds, np.inf, error)
+        net = optimal_face(net, cost, totals, potentials)
+    return Outcome(_random_table(net, totals, rng), rounds, 0.0, error)
+
+
+def minimise(net: Network, cost: Cost) -> tuple[IntArray, IntArray | None, int]:
+    """Minimise a separable convex cost; return totals, the potentials that prove them, and the rounds."""
+    totals = _fractional_optimum(net, cost) if cost.wide(net.lower, net.upper).any() else net.lower
+    for rounds in range(1, _ROUNDS + 1):
+        totals = _cheapest_flow(net, cost.segments(totals, net.lower, net.upper))
+        potentials = certificate(net, cost, totals)
+        if potentials is not None:
+            return totals, potentials, rounds
+    return totals, None, _ROUNDS
+
+
+def certificate(net: Network, cost: Cost, totals: IntArray) -> IntArray | None:
+    """Potentials under which no unit can move at a profit, or None where there is a negative cycle.
+
+    Bellman-Ford over both directions of every arc at its exact marginal cost. A pass extends shortest
+    paths by two arcs, and these visit a total once, so their number is bounded.
+    """
+    up, down = totals < net.upper, totals > net.lower
+    rise = cost.layer_slope(totals // cost.multiplicity)[up]
+    fall = cost.layer_slope((totals - 1) // cost.multiplicity)[down]
+    potentials = np.zeros(len(net.totals), dtype=np.int64)
+    for _ in range(net.depth + 2):
+        before = potentials.copy()
+        np.minimum.at(potentials, net.head[up], potentials[net.tail[up]] + rise)
+        np.minimum.at(potentials, net.tail[down], potentials[net.head[down]] - fall)
+        if np.array_equal(before, potentials):
+            return potentials
+    return None
+
+
+def optimal_face(net: Network, cost: Cost, totals: IntArray, potentials: IntArray) -> Network:
+    """Bounds between which every table costs as little as `totals` (complementary slackness)."""
+    start, end = cost.level(potentials[net.head] - potentials[net.tail], totals)
+    lower, upper = (np.clip(bound, net.lower, net.upper) for bound in (start, end))
+    return replace(net, lower=lower, upper=upper)
+
+
+def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
+    """Bound all cells by |X - U| <= t for the smallest t that admits a table; also count the flows.
+
+    An infeasible t comes with a set of totals whose records do not fit between the bounds (a minimum
+    cut). The smallest t at which they fit is the next candidate: t rises through proved lower bounds only.
+    """
+
+    def within(t: int) -> Network:
+        low, high = -((t - goal.numerator) // goal.scale), (t + goal.numerator) // goal.scale
+        lower = np.maximum(low * goal.multiplicity, net.lower)
+        return replace(net, lower=lower, upper=np.minimum(high * goal.multiplicity, net.upper))
+
+    def each_total_fits(t: int) -> bool:
+        bounded = within(t)
+        most, least = bounded.spare(bounded.lower), bounded.spare(bounded.upper)
+        return bool((bounded.lower <= bounded.upper).all() and (least <= 0).all() and (most >= 0).all())
+
+    ample = goal.ample(net.upper)
+    t = _first(goal.closed, ample, each_total_fits)
+    for rounds in range(1, _ROUNDS + 1):
+        bounded = within(t)
+        inside = _blocking_cut(bounded)
+        if inside is None:
+            return bounded, rounds
+        out, back = inside[net.tail] & ~inside[net.head], inside[net.head] & ~inside[net.tail]
+        surplus = int((net.totals * net.side)[inside].sum())
+
+        def cut_fits(t: int, out: BoolArray = out, back: BoolArray = back, surplus: int = surplus) -> bool:
+            bounded = within(t)
+            return int(bounded.upper[out].sum() - bounded.lower[back].sum()) >= surplus
+
+        t = _first(t + 1, ample, cut_fits)
+    raise AegisError(f"no least bound found by {_ROUNDS} flows; use engine='cp-sat'")
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Smallest number in low..high at which a monotone condition holds; at `high` it holds or never does."""
+    if low > high or not holds(high):
+        raise InfeasibleProblem(NO_TABLE)
+    return low + bisect_left(range(low, high), True, key=holds)
+
+
+def _blocking_cut(net: Network) -> BoolArray | None:
+    """Nodes on the source side of a minimum cut that blocks the network, or None where it has a flow."""
+    from ortools.graph.python.max_flow import SimpleMaxFlow
+
+    spare, nodes = net.spare(net.lower), np.arange(len(net.totals))
+    source, sink = len(nodes), len(nodes) + 1
+    solver = SimpleMaxFlow()
+    solver.add_arcs_with_capacity(
+        np.concatenate([net.tail, np.where(net.side > 0, source, nodes)]),
+        np.concatenate([net.head, np.where(net.side > 0, nodes, sink)]),
+        np.concatenate([net.upper - net.lower, spare]),
+    )
+    status = solver.solve(source, sink)
+    if status != solver.OPTIMAL:
+        raise AegisError(f"the maximum flow failed ({status.name}); use engine='cp-sat'")
+    if solver.optimal_flow() == spare[net.side > 0].sum():
+        return None
+    inside = np.zeros(len(nodes) + 2, dtype=bool)
+    inside[solver.get_source_side_min_cut()] = True
+    return inside[: len(nodes)]
+
+
+def _cheapest_flow(net: Network, arcs: Segments) -> IntArray:
+    """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
+    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
+
+    solver = SimpleMinCostFlow()
+    solver.add_arcs_with_capacity_and_unit_cost(
+        net.tail[arcs.cell], net.head[arcs.cell], arcs.end - arcs.start, arcs.slope
+    )
+    solver.set_nodes_supplies(np.arange(len(net.totals)), net.spare(net.lower) * net.side)
+    status = solver.solve()
+    if status == solver.INFEASIBLE:
+        raise InfeasibleProblem(NO_TABLE)
+    if status != solver.OPTIMAL:
+        raise AegisError(f"the minimum-cost flow failed ({status.name}); use engine='cp-sat'")
+    flows = solver.flows(np.arange(len(arcs.cell)))
+    totals: IntArray = net.lower + np.bincount(arcs.cell, flows, len(net.lower)).astype(np.int64)
+    return totals
+
+
+def _fractional_optimum(net: Network, cost: Cost) -> IntArray:
+    """Approximate the fractional l2 optimum, rounded down: the place to lay exact arcs around first.
+
+    It has the form U + a(tail) + b(head), clipped to the bounds; Newton steps on a and b in turn make it
+    meet one margin and the other.
+    """
+    prior, m = cost.numerator / cost.scale, cost.multiplicity
+    low, high = net.lower / m, net.upper / m
+    n_nodes = len(net.totals)
+    shift = np.zeros(n_nodes)
+    cells = low * m
+    for _ in range(_SWEEPS):
+        before = shift.copy()
+        for node, side in ((net.tail, 1), (net.head, -1)):
+            free = prior + shift[net.tail] + shift[net.head]
+            cells = np.clip(free, low, high) * m
+            moving = np.bincount(node, np.where((low <= free) & (free <= high), m, 0), n_nodes)
+            width = np.where(moving > 0, moving, np.maximum(np.bincount(node, m, n_nodes), 1))
+            shift += np.where(net.side == side, net.totals - np.bincount(node, cells, n_nodes), 0) / width
+        if np.abs(shift - before).max() < 1.0:
+            break
+    return np.floor(cells).astype(np.int64)
+
+
+def _random_table(net: Network, totals: IntArray, rng: np.random.Generator) -> IntArray:
+    """Pick one table between the bounds at random.
+
+    The room of each cell is cut into chunks with increasing random costs. Like a random cost for every
+    row, that shares a tie among classes, where one cost per cell would leave it all to one of them.
+    """
+    cell = np.flatnonzero(net.upper > net.lower)
+    if len(cell) == 0:
+        return totals
+    room = (net.upper - net.lower)[cell, None]
+    cuts = net.lower[cell, None] + room * np.arange(_CHUNKS + 1) // _CHUNKS
+    costs = np.sort(rng.integers(0, 2**20, size=(len(cell), _CHUNKS)), axis=1)
+    row, piece = np.nonzero(cuts[:, 1:] > cuts[:, :-1])
+    return _cheapest_flow(net, Segments(cell[row], cuts[row, piece], cuts[row, piece + 1], costs[row, piece]))

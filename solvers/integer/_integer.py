@@ -1,0 +1,176 @@
+"""Exact integer backend: the whole-number table closest to the prior, with a proof.
+
+Engine `flow` solves problems with at most two margins (one view with or without the histogram, nested views,
+two overlapping views) as a convex-cost network flow, in milliseconds; engine `cp-sat` takes everything else,
+at the price of a search.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from aegis_opt.distances import distance
+from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._consistency import require_whole_totals
+from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._presolve import Reduction, reduce
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers.integer._costs import Outcome
+from aegis_opt.solvers.integer._cp_sat import solve_cp_sat
+from aegis_opt.solvers.integer._flow import obstacle, solve_flow
+
+Engine = Literal["auto", "flow", "cp-sat"]
+
+_PROOF = 1e-6
+"""Relative gap, left by the rounding of a given prior to 64-bit costs, up to which an optimum is proved."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Reconstructor):
+    """The feasible whole-number table closest to the prior in l1, l2 or linf.
+
+    Optimal tables are rarely unique. Among the closest ones in l1 and linf, one closest in l2 is taken; ties
+    that remain are broken by the seed, never by the order of rows, which would invent correlations.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2", "linf"}
+        Distance to the prior.
+    engine : {"auto", "flow", "cp-sat"}
+        "flow" for at most two margins, "cp-sat" for any problem, "auto" for the first that applies.
+    time_limit : float, optional
+        Seconds for cp-sat, where it runs; the best table found by then comes back with status TIME_LIMIT and
+        its gap. A flow is not interrupted.
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> result = Integer(norm="l2").reconstruct(problem)
+    >>> result.table.tolist(), result.method, result.optimal
+    ([[2.0, 1.0], [1.0, 0.0], [0.0, 2.0]], 'flow', True)
+    """
+
+    name: ClassVar[str] = "integer"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        norms=("l1", "l2", "linf"), integer=True, random=True, constraints=True
+    )
+
+    norm: str = "l2"
+    engine: Engine = "auto"
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.norm not in self.capabilities.norms:
+            known = ", ".join(self.capabilities.norms)
+            raise InvalidOption(f"solver 'integer' has no norm {self.norm!r}; it has: {known}")
+        if self.engine not in ("auto", "flow", "cp-sat"):
+            raise InvalidOption(f"unknown engine {self.engine!r}; known: auto, flow, cp-sat")
+        limit = np.inf if self.time_limit is None else self.time_limit
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
+            raise InvalidOption(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
+        if self.time_limit is not None and self.engine == "flow":
+            raise InvalidOption("engine 'flow' is not interrupted: leave time_limit out, or use 'cp-sat'")
+
+    @property
+    def distance_norm(self) -> str:
+        """The norm in which `objective` is reported."""
+        return self.norm
+
+    def solve(self, problem: Problem) -> Solution:
+        """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
+        require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
+        start = time.perf_counter()
+        rng = np.random.default_rng(self.seed)
+        reduction = reduce(problem)
+        reason = obstacle(reduction)
+        if self.engine == "flow" and reason is not None:
+            raise InvalidOption(f"engine 'flow' cannot take this problem: {reason}. Use engine='cp-sat'.")
+        built = time.perf_counter()
+        method = "cp-sat" if self.engine == "cp-sat" or reason is not None else "flow"
+        try:
+            if method == "flow":
+                outcome = solve_flow(reduction, self.norm, rng)
+            else:
+                outcome = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
+        except InfeasibleProblem as error:
+            if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
+                raise
+            raise InfeasibleProblem(explain(problem)) from error
+        solved = time.perf_counter()
+        class_totals = reduction.table(outcome.totals.astype(np.float64))
+        table = split(reduction, class_totals, rng)
+        done = time.perf_counter()
+        gap = _relative_gap(outcome, self.norm, distance(table, problem.prior, self.norm))
+        return Solution(
+            table=table,
+            method=method,
+            iterations=outcome.rounds,
+            proved=gap <= _PROOF and not outcome.timed_out,
+            gap=gap,
+            timed_out=outcome.timed_out,
+            seconds={"build": built - start, "solve": solved - built, "split": done - solved},
+        )
+
+
+def split(reduction: Reduction, class_totals: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Divide class totals among the rows of each class, every cell by rounding T / m down or up.
+
+    Which rows get the odd units is random. Where the histogram is known, all rows of a class have the same
+    total: the odd units of one label after the other are dealt around a circle of the rows in random order,
+    so every row gets equally many, no two of the same label.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The classes.
+    class_totals : array, shape (C, k)
+        Whole numbers.
+    rng : numpy.random.Generator
+        Source of the random orders.
+
+    Returns
+    -------
+    array, shape (n, k)
+        Whole numbers that add up to the class totals and, where known, to the histogram.
+    """
+    class_of, m = reduction.class_of, reduction.multiplicity
+    base, extra = np.divmod(class_totals.astype(np.int64), m[:, None])
+    table = base[class_of].astype(np.float64)
+    if reduction.problem.histogram is not None:
+        labels = rng.permutation(table.shape[1])
+        position = _random_positions(class_of, m, rng)
+        dealt = np.cumsum(extra[:, labels], axis=1) - extra[:, labels]
+        for y, start in zip(labels, dealt.T, strict=True):
+            table[:, y] += (position - start[class_of]) % m[class_of] < extra[class_of, y]
+    else:
+        for y in np.flatnonzero(extra.any(axis=0)):
+            table[:, y] += _random_positions(class_of, m, rng) < extra[class_of, y]
+    return table
+
+
+def _random_positions(class_of: IntArray, multiplicity: IntArray, rng: np.random.Generator) -> IntArray:
+    """Number the rows of each class from 0 up, in random order."""
+    shuffled = rng.permutation(len(class_of))
+    keys = class_of[shuffled].astype(np.min_scalar_type(len(multiplicity)))  # narrow keys sort faster
+    by_class = shuffled[np.argsort(keys, kind="stable")]
+    starts = np.cumsum(multiplicity) - multiplicity
+    position = np.empty_like(class_of)
+    position[by_class] = np.arange(len(class_of)) - np.repeat(starts, multiplicity)
+    return position
+
+
+def _relative_gap(outcome: Outcome, norm: str, objective: float) -> float:
+    """Gap between the distance reached and the proved bound on it, as a share of the former."""
+    if objective == 0.0:
+        return 0.0
+    bound = objective - outcome.slack
+    if norm == "l2":
+        bound = np.sqrt(max(objective**2 - outcome.slack, 0.0))
+    return float((objective - max(bound - outcome.error, 0.0)) / objective)

@@ -1,0 +1,5 @@
+"""Iterative proportional fitting."""
+
+from aegis_opt.solvers.ipf._ipf import IPF
+
+__all__ = ["IPF"]

@@ -1,0 +1,305 @@
+"""Iterative proportional fitting: the feasible table of least Kullback-Leibler divergence from the prior.
+
+Algorithm: cyclic scaling of the prior to each margin in turn (Deming and Stephan 1940; Csiszar 1975 shows
+the limit minimises the divergence). From a prior that factors within each group, one pass is already exact,
+and the result says "closed-form". Overlapping views make it iterate, unless subtraction determines every
+cell ("elimination"); on the cells that it leaves open, Newton's method on the dual finishes what a number of
+passes do not (`solvers/newton.py`). Where solutions lie on the boundary (cells that tend to 0) both only
+creep there: a linear program then removes the cells that must be 0, and Newton's method goes on.
+
+Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.problem._conflict import explain
+from aegis_opt.problem._elimination import eliminate
+from aegis_opt.problem._feasibility import incidence, numbered, support
+from aegis_opt.problem._margin import FloatArray, IntArray, Margin
+from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers.ipf._newton import maximise_dual
+
+PATIENCE = 20  # passes of plain scaling before Newton's method takes over
+HOPEFUL = 6  # its steps before a linear program looks for cells that must be 0, unless none is near 0
+EXACT = 2.0**53  # whole numbers below are subtracted without rounding
+WORTH = 1 / 200  # share of the open cells that a round of elimination must settle to be worth another
+CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPF(Reconstructor):
+    """Iterative proportional fitting with honest convergence.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest violation of any total, in records, at which the iteration stops. Totals of N records cannot
+        be met better than about 1e-15 N in floating point; the tolerance is raised to 1e-14 N where it is
+        below that.
+    max_iterations : int
+        Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
+    accelerate : bool
+        Whether elimination may come before plain scaling, and Newton's method finish what that has not after
+        20 passes.
+
+    References
+    ----------
+    .. [1] W. E. Deming and F. F. Stephan, "On a least squares adjustment of a sampled frequency table when
+       the expected marginal totals are known", Ann. Math. Statist. 11 (1940).
+    .. [2] I. Csiszar, "I-divergence geometry of probability distributions and minimization problems", Ann.
+       Probab. 3 (1975).
+    """
+
+    name: ClassVar[str] = "ipf"
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",))
+
+    tolerance: float = 1e-9
+    max_iterations: int = 10_000
+    accelerate: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.tolerance, int | float) or not 0 < self.tolerance < np.inf:
+            raise InvalidOption(f"tolerance must be a positive number of records, not {self.tolerance!r}")
+        whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
+        if not whole or self.max_iterations < 1:
+            raise InvalidOption(f"max_iterations must be a whole number from 1 up: {self.max_iterations!r}")
+        if not isinstance(self.accelerate, bool):
+            raise InvalidOption(f"accelerate must be True or False, not {self.accelerate!r}")
+
+    @property
+    def distance_norm(self) -> str:
+        """The divergence that the fitting minimises."""
+        return "kl"
+
+    def solve(self, problem: Problem) -> Solution:
+        """Fit the prior to the totals."""
+        start = time.perf_counter()
+        state = _State.of(problem)
+        built = time.perf_counter()
+        tolerance = max(self.tolerance, 1e-14 * problem.total)
+        passes, violation = state.scale(1, tolerance)
+        method = "closed-form"
+        if violation > tolerance and passes < self.max_iterations and self.accelerate:
+            exact = problem.is_integral and problem.total < EXACT
+            if exact and state.eliminate():
+                method, violation = "elimination", state.violation()
+        if violation > tolerance and passes < self.max_iterations:
+            more, violation = state.scale(min(PATIENCE, self.max_iterations) - passes, tolerance)
+            passes += more
+            method = "ipf"
+        steps = 0
+        if violation > tolerance and self.accelerate and passes < self.max_iterations:
+            steps = state.newton(min(HOPEFUL, self.max_iterations - passes), tolerance)
+            if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE):
+                state.drop_empty(problem)
+                steps += state.newton(self.max_iterations - passes - steps, tolerance)
+            method = "newton"
+            violation = state.violation()
+        if violation > tolerance and passes + steps < self.max_iterations:
+            more, violation = state.scale(self.max_iterations - passes - steps, tolerance)
+            passes += more
+            method = "ipf"
+        if violation > tolerance:
+            state.refuse_infeasible(problem)
+        gap = state.duality_gap()
+        return Solution(
+            table=state.expand(),
+            method=method,
+            iterations=passes + steps,
+            proved=gap <= 1e-6,
+            gap=gap,
+            seconds={"build": built - start, "solve": time.perf_counter() - built},
+        )
+
+
+@dataclass(eq=False)
+class _State:
+    """A fit in progress over *proportional* rows: rows that every feasible scaling keeps proportional.
+
+    Rows of the same groups in every view, whose priors are multiples of each other, stay multiples of each
+    other under scaling: in proportion to the histogram where it is known, to the prior's row sums otherwise.
+    They are fitted as one.
+    """
+
+    shape: tuple[int, int]
+    class_of: IntArray
+    share: FloatArray  # of each row in its class
+    known: FloatArray  # values of the cells that are settled, 0 elsewhere
+    cells: IntArray  # row-major positions of the cells that may be positive and are not settled
+    start: FloatArray  # prior of those cells
+    x: FloatArray  # current values of those cells
+    members: list[IntArray]  # per margin: the total each cell belongs to
+    totals: list[FloatArray]  # per margin: known totals
+    multipliers: list[FloatArray]  # per margin: logarithm of the accumulated scaling factors
+
+    @classmethod
+    def of(cls, problem: Problem) -> _State:
+        class_of, weight = _proportional_classes(problem)
+        n_classes = int(class_of.max()) + 1
+        k = problem.shape[1]
+        size: FloatArray = np.bincount(class_of, weights=weight, minlength=n_classes)  # type: ignore[assignment]
+        share = np.divide(weight, size[class_of], out=np.zeros_like(weight), where=size[class_of] > 0)
+        if problem.given_prior is None:
+            scale = problem.total / (problem.shape[0] * k)
+            prior = np.repeat(np.bincount(class_of) * scale, k).reshape(n_classes, k)
+        else:
+            prior = np.zeros((n_classes, k))
+            np.add.at(prior, class_of, problem.given_prior)
+        first = np.zeros(n_classes, dtype=np.int64)
+        first[class_of] = np.arange(len(class_of))
+        margins = []
+        for margin in problem.margins:
+            if margin.name == "histogram":
+                rows = np.arange(n_classes, dtype=np.int64)
+                margins.append(Margin(margin.name, rows, margin.columns, size[:, None]))
+            else:
+                margins.append(Margin(margin.name, margin.rows[first], margin.columns, margin.totals))
+        open_cells = prior > 0
+        for margin in margins:
+            open_cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
+        cells = np.flatnonzero(open_cells)
+        kept = list(independent(margins))
+        start = prior.ravel()[cells]
+        return cls(
+            shape=(n_classes, k),
+            class_of=class_of,
+            share=share,
+            known=np.zeros((n_classes, k)),
+            cells=cells,
+            start=start,
+            x=start.copy(),
+            members=[margin.cells()[cells] for margin in kept],
+            totals=[margin.totals.ravel() for margin in kept],
+            multipliers=[np.zeros(margin.n_groups) for margin in kept],
+        )
+
+    def scale(self, passes: int, tolerance: float) -> tuple[int, float]:
+        """Scale to each margin in turn; return the passes done and the violation left."""
+        for done in range(1, passes + 1):
+            for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
+                current = np.bincount(member, weights=self.x, minlength=len(total))
+                factor = np.divide(total, current, out=np.ones_like(total), where=current > 0)
+                self.x *= factor[member]
+                multiplier[factor > 0] += np.log(factor[factor > 0])
+            violation = self.violation()
+            if violation <= tolerance:
+                return done, violation
+        return passes, violation
+
+    def violation(self) -> float:
+        """Largest difference between a known total and the current one."""
+        return max(
+            float(np.abs(np.bincount(member, weights=self.x, minlength=len(total)) - total).max())
+            for member, total in zip(self.members, self.totals, strict=True)
+        )
+
+    def eliminate(self) -> bool:
+        """Settle the cells that follow from whole totals by subtraction; return whether there were any.
+
+        Where subtraction finds totals that contradict each other, all is left as it was, and for others to
+        explain.
+        """
+        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals), worth=WORTH)
+        if found.open_cells.all() or not found.agrees:
+            return False
+        self.known.flat[self.cells] = found.values
+        self._keep(found.open_cells)
+        self.totals = self._per_margin(found.left)
+        self.multipliers = [np.zeros(size) for size in self._sizes]
+        self.x = self.start.copy()
+        return True
+
+    def drop_empty(self, problem: Problem) -> None:
+        """Remove the cells that are 0 in every feasible table; there scaling would only creep to 0."""
+        positive = support(*self._system())
+        if positive is None:
+            raise InfeasibleProblem(explain(problem))
+        if not positive.all():
+            self._keep(positive)
+            self.x = self._from_multipliers()
+
+    def newton(self, steps: int, tolerance: float) -> int:
+        """Finish by Newton's method on the dual; return the steps done."""
+        A, b = self._system()
+        multipliers, self.x, done = maximise_dual(
+            A, b, self.start, np.concatenate(self.multipliers), tolerance=tolerance, max_steps=min(steps, 200)
+        )
+        self.multipliers = self._per_margin(multipliers)
+        return done
+
+    def refuse_infeasible(self, problem: Problem) -> None:
+        """Raise where the violation that is left cannot be removed by any table."""
+        if support(*self._system()) is None:
+            raise InfeasibleProblem(explain(problem))
+
+    def duality_gap(self) -> float:
+        """Bound on how far the divergence is from its least value, relative to that.
+
+        For multipliers v, the table x = start exp(A'v) has dual value D(x) - v'(A x - b), which bounds the
+        least divergence from below whether x is feasible or not.
+        """
+        slack = 0.0
+        for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
+            excess = np.bincount(member, weights=self.x, minlength=len(total)) - total
+            slack += float(np.abs(multiplier * excess).sum())
+        return slack / max(1.0, float(self.x.sum() + self.known.sum()))
+
+    def expand(self) -> FloatArray:
+        """Table of all rows: each class spread over its rows by their shares."""
+        table = self.known.copy()
+        table.flat[self.cells] = self.x
+        expanded: FloatArray = table[self.class_of] * self.share[:, None]
+        return expanded
+
+    def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Go on with these cells only."""
+        self.cells, self.start = self.cells[chosen], self.start[chosen]
+        self.members = [member[chosen] for member in self.members]
+
+    def _system(self) -> tuple[npt.NDArray[np.float64], FloatArray]:
+        return incidence(self.members, self._sizes), np.concatenate(self.totals)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [len(total) for total in self.totals]
+
+    def _per_margin(self, values: FloatArray) -> list[FloatArray]:
+        return np.split(values, np.cumsum(self._sizes)[:-1])
+
+    def _from_multipliers(self) -> FloatArray:
+        exponent = np.zeros(len(self.cells))
+        for member, multiplier in zip(self.members, self.multipliers, strict=True):
+            exponent += multiplier[member]
+        fitted: FloatArray = self.start * np.exp(exponent)
+        return fitted
+
+
+def _proportional_classes(problem: Problem) -> tuple[IntArray, FloatArray]:
+    """Class of each row, and the weight by which rows of a class share its total."""
+    class_of = problem.refinement
+    weight = np.ones(problem.shape[0])
+    if problem.given_prior is not None:
+        weight = problem.given_prior.sum(axis=1)
+        shape = np.divide(
+            problem.given_prior,
+            weight[:, None],
+            out=np.zeros_like(problem.given_prior),
+            where=weight[:, None] > 0,
+        )
+        for column in shape.T:
+            rank = np.unique(column, return_inverse=True)[1]
+            class_of = np.unique(class_of * (int(rank.max()) + 1) + rank, return_inverse=True)[1]
+    if problem.histogram is not None:
+        weight = problem.histogram
+    return class_of.astype(np.int64), weight

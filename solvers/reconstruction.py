@@ -1,0 +1,76 @@
+"""The result of a reconstruction, which certifies itself from the problem's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Status(Enum):
+    """How a reconstruction ended; the value is a sentence for people."""
+
+    OPTIMAL = "every total is met, and no table that meets them is closer to the prior"
+    FEASIBLE = "every total is met; nothing is proved about the distance to the prior"
+    TIME_LIMIT = "every total is met; the time limit came before the proof that no table is closer"
+    NOT_CONVERGED = "the solver stopped before every total was met: see the residual"
+    VIOLATED = "some totals are not met, because this method does not promise them: see the residual"
+    REPAIRED = "the given totals contradict each other; the changed ones, listed in `changes`, are met"
+
+    @property
+    def meets_totals(self) -> bool:
+        """Whether the table meets the totals that were given."""
+        return self in (Status.OPTIMAL, Status.FEASIBLE, Status.TIME_LIMIT)
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """A reconstructed joint table with the evidence for it.
+
+    `residual` and `objective` are computed from the problem and the table, never taken from a solver.
+
+    Attributes
+    ----------
+    table : ndarray or DataFrame, shape (n, k)
+        The table; a DataFrame where the problem has names.
+    status : Status
+        Judged by the residual.
+    objective : float
+        Distance to the prior in `norm`; see `aegis_opt.distances.distance`.
+    residual : float
+        Largest absolute violation of any constraint, in records.
+    norm : str
+        "kl", "l1", "l2" or "linf".
+    method : str
+        Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
+    iterations : int
+        Passes, steps or solver iterations, as the method counts them.
+    seconds : mapping of str to float
+        Time per phase: "build", "solve", "round", "check".
+    optimal : bool
+        Whether optimality for the unrounded objective is proved.
+    gap : float or None
+        Relative gap to a proved bound on the objective, where one is known.
+    changes : tuple of str
+        What was changed to reconcile contradictory totals; empty otherwise.
+    """
+
+    table: Any
+    status: Status
+    objective: float
+    residual: float
+    norm: str
+    method: str
+    iterations: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    optimal: bool = False
+    gap: float | None = None
+    changes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        n, k = self.table.shape
+        return (
+            f"<Reconstruction {n} x {k} by {self.method}: {self.status.name}, "
+            f"{self.norm} {self.objective:.6g}, residual {self.residual:.2g}>"
+        )
