@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aegis_opt import errors
-from aegis_opt.measures import Measure, available_measures, g3_error, get_measure, register_measure, registry
+from aegis_opt.measures import Measure, _registry, available_measures, g3_error, get_measure, register_measure
 
 BUILT_IN = (
     "mi", "chi2", "g3", "g1", "g2", "cramers_v", "theils_u", "gk_tau",
@@ -21,7 +21,7 @@ MINE = Measure("mine", "my error", g3_error, higher_is_better=False, monotone=Tr
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_MEASURES", dict(registry._MEASURES))
+    monkeypatch.setattr(_registry, "_MEASURES", dict(_registry._MEASURES))
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def offer(monkeypatch: pytest.MonkeyPatch):
 
     def install(**values: str) -> None:
         points = EntryPoints(
-            EntryPoint(n.rstrip("_"), v, registry.ENTRY_POINT_GROUP) for n, v in values.items()
+            EntryPoint(n.rstrip("_"), v, _registry.ENTRY_POINT_GROUP) for n, v in values.items()
         )
-        monkeypatch.setattr(registry, "entry_points", lambda group: points.select(group=group))
+        monkeypatch.setattr(_registry, "entry_points", lambda group: points.select(group=group))
 
     plugin = ModuleType("measure_plugin")
     plugin.mine, plugin.number = MINE, 3
