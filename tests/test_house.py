@@ -1,0 +1,45 @@
+"""The order of the rooms: each uses only those that come before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import house
+
+LEVEL = {room: level for level, rooms in enumerate(house.ORDER) for room in rooms}
+
+
+def test_every_room_has_a_place_in_the_order() -> None:
+    assert set(house.modules()) == set(LEVEL)
+
+
+@pytest.mark.parametrize("room", sorted(house.modules()))
+def test_a_room_uses_only_rooms_before_it(room: str) -> None:
+    wrong = [
+        f"{path.relative_to(house.ROOT)}:{line} imports {used}"
+        for path in house.modules()[room]
+        for used, line in house.imported_rooms(path)
+        if used != room and LEVEL[used] >= LEVEL[room]
+    ]
+    assert not wrong
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    """The check above is worth what this finds: imports in functions, for type checkers, and of modules."""
+    file = tmp_path / "module.py"
+    file.write_text(
+        "from aegis_opt.problem._margin import Margin\n"
+        "from aegis_opt import cli\n"
+        "if TYPE_CHECKING:\n    import aegis_opt.report\n"
+        "def late():\n    from aegis_opt.solvers.base import Reconstructor\n"
+        "import aegis_opt as ao\n"
+    )
+    assert list(house.imported_rooms(file)) == [
+        ("problem", 1),
+        ("cli", 2),
+        ("aegis_opt", 7),
+        ("report", 4),
+        ("solvers", 6),
+    ]
