@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,13 @@ def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
         ("report", 4),
         ("solvers", 6),
     ]
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    places = defaultdict(list)
+    for paths in house.modules().values():
+        for path in paths:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name.lstrip("_")].append(str(path.relative_to(house.ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
