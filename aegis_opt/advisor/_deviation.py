@@ -68,12 +68,12 @@ class Deviation:
     @cached_property
     def by_replicate(self) -> FloatArray:
         """The predictive utility deviation in each replicate; replicates x configurations."""
-        return self.each.mean(axis=2)
+        return np.asarray(self.each.mean(axis=2))
 
     @cached_property
     def pud(self) -> FloatArray:
         """The predictive utility deviation of each configuration, the mean over replicates."""
-        return self.by_replicate.mean(axis=0)
+        return np.asarray(self.by_replicate.mean(axis=0))
 
     @cached_property
     def size(self) -> float:

@@ -159,9 +159,7 @@ def _get(mapping: Any, key: str, types: type | tuple[type, ...], where: str) -> 
     value = mapping[key]
     types = types if isinstance(types, tuple) else (types,)
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise SummaryError(
-            f"{key!r} in {where} is {type(value).__name__}, which is the wrong type: {_WAY_OUT}"
-        )
+        raise SummaryError(f"{key!r} in {where} has the wrong type {type(value).__name__}: {_WAY_OUT}")
     return value
 
 

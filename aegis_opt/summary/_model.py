@@ -26,7 +26,7 @@ class _SharedData:
     __hash__ = None  # type: ignore[assignment]
 
     def _convert(self, **converted: Any) -> None:
-        """Replace arguments by read-only copies; like `cached_property`, it writes where freezing does not."""
+        """Replace arguments by read-only copies, past the lock on assignment, as `cached_property` does."""
         vars(self).update(converted)
 
     def __eq__(self, other: object) -> bool:
@@ -291,7 +291,7 @@ class Summary(_SharedData):
             return [*self.attributes, *self.configurations] == [*other.attributes, *other.configurations]
         return same
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return (
