@@ -128,8 +128,8 @@ def _breaks_totals(solver: Reconstructor) -> str:
     """Why tables may miss totals without a failure, and what to use instead."""
     if not solver.capabilities.keeps_totals:
         return f"solver {solver.name!r} does not keep them; solvers that do include 'ipf' and 'integer'"
-    kept = " or ".join(repr(rounding.name) for rounding in ROUNDINGS.values() if rounding.keeps_totals)
-    return f"rounding {solver.rounding!r} does not keep them; use rounding={kept}"
+    kept = _list(rounding.name for rounding in ROUNDINGS.values() if rounding.keeps_totals)
+    return f"rounding {solver.rounding!r} does not keep them; roundings that do are {kept}"
 
 
 def _list(names: Iterable[str]) -> str:
