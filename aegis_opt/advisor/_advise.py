@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import one_of
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
 from aegis_opt.advisor._deviation import Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
-from aegis_opt.advisor._question import Question, Scope, ask
+from aegis_opt.advisor._question import (
+    Question,
+    Scope,
+    configured_solver,
+    replicate_count,
+    use_histograms,
+)
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import DEGENERATE, reason, warnings_about_order, warnings_about_tables
-from aegis_opt.measures import Measure
+from aegis_opt.measures import Measure, get_measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.sources import Progress
@@ -62,18 +69,15 @@ class Advisor:
         progress: Progress | None = None,
         **options: Any,
     ) -> Advice:
-        """Rank the configurations of the summary; the parameters are those of `aegis_opt.advise`."""
+        """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
         summary = self.summary
-        question = ask(
-            summary,
-            measure=measure,
-            solver=solver,
-            scope=scope,
-            rounding=rounding,
-            seed=seed,
-            replicates=replicates,
-            histograms=histograms,
-            options=options,
+        configured = configured_solver(solver, rounding, seed, options)
+        question = Question(
+            get_measure(measure),
+            configured,
+            one_of("scope", scope, get_args(Scope)),
+            replicate_count(replicates, configured),
+            use_histograms(summary, histograms),
         )
         start = time.perf_counter()
         shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
@@ -106,7 +110,9 @@ class Advisor:
         if not degenerate:
             warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
         warnings += warnings_about_tables(question, summary, estimates, attributes)
-        replicates = deviation.by_replicate
+        replicates = None
+        if len(deviation.by_replicate) > 1:
+            replicates = pd.DataFrame(deviation.by_replicate, columns=list(deviation.configurations))
         return Advice(
             best=None if degenerate else deviation.tied[0],
             tied=() if degenerate else deviation.tied,
@@ -120,9 +126,7 @@ class Advisor:
             deviations=deviation.frame(deviation.each.mean(axis=0)),
             masked=deviation.frame(deviation.masked),
             attributes=attributes,
-            replicates=pd.DataFrame(replicates, columns=list(deviation.configurations))
-            if len(replicates) > 1
-            else None,
+            replicates=replicates,
         )
 
     def _is_degenerate(self, deviation: Deviation) -> bool:

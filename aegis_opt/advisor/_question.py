@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from aegis_opt._options import flag, one_of, whole_number
+from aegis_opt._options import flag, whole_number
 from aegis_opt.errors import InvalidOption
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import Summary
@@ -29,33 +29,19 @@ class Question:
     histograms: bool
 
 
-def ask(
-    summary: Summary,
-    *,
-    measure: str | Measure,
-    solver: str | Reconstructor,
-    scope: Scope,
-    rounding: str | None,
-    seed: int,
-    replicates: int | None,
-    histograms: bool | None,
-    options: Mapping[str, Any],
-) -> Question:
-    """Check the options of `advise` against each other and against what the summary holds."""
-    one_of("scope", scope, get_args(Scope))
-    chosen = get_measure(measure)
+def configured_solver(
+    solver: str | Reconstructor, rounding: str | None, seed: int, options: Mapping[str, Any]
+) -> Reconstructor:
+    """Return the solver with its options; one that is configured already keeps its rounding and seed."""
     if not isinstance(solver, Reconstructor):
-        solver = get_reconstructor(solver, rounding=rounding, seed=seed, **options)
-    elif rounding is None and seed == 0:
-        solver = get_reconstructor(solver, **options)
-    else:
+        return get_reconstructor(solver, rounding=rounding, seed=seed, **options)
+    if rounding is not None or seed != 0:
         raise InvalidOption("the solver is configured already; set rounding and seed there")
-    return Question(
-        chosen, solver, scope, _replicate_count(replicates, solver), _use_histograms(summary, histograms)
-    )
+    return get_reconstructor(solver, **options)
 
 
-def _replicate_count(replicates: int | None, solver: Reconstructor) -> int:
+def replicate_count(replicates: int | None, solver: Reconstructor) -> int:
+    """Return how often to repeat an estimate: by default, a random one 20 times and any other once."""
     if replicates is None:
         return REPLICATES if solver.is_random else 1
     if whole_number("replicates", replicates, least=1) > 1 and not solver.is_random:
@@ -66,7 +52,8 @@ def _replicate_count(replicates: int | None, solver: Reconstructor) -> int:
     return replicates
 
 
-def _use_histograms(summary: Summary, wanted: bool | None) -> bool:
+def use_histograms(summary: Summary, wanted: bool | None) -> bool:
+    """Whether to use the histograms that the summary holds; True requires one of every attribute."""
     if wanted is None:
         return True
     missing = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
