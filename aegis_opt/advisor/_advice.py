@@ -20,12 +20,12 @@ class Advice:
         All configurations that share the first place, the winner among them.
     ranking : DataFrame
         Columns configuration, pud, pud_low, pud_high, rank, best first; `pud_low` and `pud_high` are proved
-        bounds of the true deviation (NaN where the measure allows none). Random estimates add pud_std and
+        bounds of the true deviation (NaN where nothing is proved). Random estimates add pud_std and
         wins, the share of replicates in which the configuration came first.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
-        Degenerate estimates, disclosed attributes, ties, tables that did not converge.
+        Degenerate estimates, disclosed attributes, ties, totals that the tables miss or that were repaired.
     reason : str
         Why this winner, or why none.
     measure, scope, solver : str
@@ -35,7 +35,8 @@ class Advice:
     masked : DataFrame
         Configuration x attribute: the measure of each masked attribute.
     attributes : DataFrame
-        One row per attribute: estimate of the unmasked measure, its proved bounds, how the tables were found.
+        One row per attribute: estimate of the unmasked measure, its proved bounds, how the tables were found,
+        and the worst status and largest residual of all tables that were measured, after rounding.
     replicates : DataFrame or None
         Replicate x configuration: the deviation in each random replicate.
     seconds : dict of str to float

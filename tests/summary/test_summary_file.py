@@ -113,7 +113,7 @@ TABLE = (*AGE, "tables", 0)
         (change(("format",), "other"), "is no summary.*choose another file"),
         (change(("version",), 2), "version 2 was made by a newer aegis-opt: upgrade"),
         (change(("version",), 0), "no version 0"),
-        (change(("version",), True), "'version' in the file is bool"),
+        (change(("version",), True), "'version' in the file has the wrong type bool"),
         (change(("label",), None), "the file has no 'label'"),
         (change(("label", "kind"), "colour"), "the label is of unknown kind 'colour'"),
         (change(("label", "values", 0), 5), "the label has the value 5, which is not of kind string"),
