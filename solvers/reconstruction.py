@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+__all__ = ["Reconstruction", "Status"]
+
 
 class Status(Enum):
     """How a reconstruction ended; the value is a sentence for people."""
