@@ -1,4 +1,4 @@
-"""What is public: a list of names that only changes on purpose, and old names that say where the new ones are."""
+"""What is public: a list of names that only changes on purpose, and old names that say where they are now."""
 
 import importlib
 import subprocess
@@ -16,8 +16,8 @@ ROOMS = [f"aegis_opt.{module}" for module in ao._MODULES]
 SOLVERS = [f"aegis_opt.solvers.{module}" for module in ao.solvers.__all__]
 UPDATE = (
     "The public names have changed. Where that is wanted, write the new list with "
-    "`python tests/test_public_names.py` and tell users in CHANGELOG.md; a name that leaves the top level also goes "
-    "into aegis_opt/_moved.py (see docs/stability.md)."
+    "`python tests/test_public_names.py` and tell users in CHANGELOG.md; a name that leaves the top level "
+    "also goes into aegis_opt/_moved.py (see docs/stability.md)."
 )
 
 

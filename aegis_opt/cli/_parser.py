@@ -1,18 +1,24 @@
-"""The commands and their arguments; nothing heavy is imported to print a help text."""
+"""The commands and their options. Nothing heavy is imported to print a help text or to refuse wrong usage."""
 
 from __future__ import annotations
 
 import argparse
-from importlib.metadata import version
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from aegis_opt.cli._arguments import file_ending_in, key_value, number_or_all, number_or_word, whole_number
+from aegis_opt.cli._arguments import (
+    file_ending_in,
+    key_value,
+    number_or_all,
+    number_or_word,
+    refuse_given,
+    whole_number,
+)
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 DEMO_ROWS = 10_000
 
-_PICTURES = (".png", ".pdf", ".svg")
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
 
 _STEPS = """\
@@ -26,19 +32,29 @@ exit codes: 0 it worked, 1 it did not (the reason is on stderr), 2 wrong usage
 """
 
 _ADVICE = """\
-The deviation of a configuration is the mean over the attributes of |rho(A; Y) - rho(mask(A); Y)|, rho being
-the measure: what masking costs in predictive utility. Less is better.
+The deviation of a configuration is the mean over the attributes of |rho(A; Y) - rho(mask(A); Y)|, where rho
+is the measure: what masking costs in predictive utility. Less is better.
 
-Exit code 0 also where no winner can be named: the estimate then cannot tell, and the answer says why and
-what to use instead ("best" is null in --json).
+The exit code is 0 even where no winner can be named: the estimate then cannot tell, and the answer says why
+and what to use instead ("best" is null in --json).
 """
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keep line breaks, and leave room for the longest command."""
+    """Keep line breaks, and make the first column wide enough for the longest command."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
+
+
+class _Version(argparse.Action):
+    """Print the version; it is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"aegis-opt {version('aegis-opt')}")
+        parser.exit()
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -50,8 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("-V", "--version", action="version", version=f"aegis-opt {version('aegis-opt')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _report, _solvers):
         add(commands)
     return parser
@@ -61,11 +77,11 @@ def _demo(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "demo",
-        "demo.run_demo",
-        "tell the whole story on made-up data, offline",
-        "clinic: twelve configurations of a synthetic clinic, ranked; as the demo has made the raw table,\n"
-        "it also shows the truth that an advisor never sees. worked-example: the numbers of the Aegis\n"
+        "go from raw records to advice on made-up data, offline",
+        "clinic: twelve configurations of a synthetic clinic, ranked; the demo has made the raw table, so\n"
+        "it also shows the truth, which an advisor never sees. worked-example: the numbers of the Aegis\n"
         "paper's example of 100 people.",
+        _check_demo,
     )
     parser.add_argument(
         "--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic"
@@ -76,22 +92,28 @@ def _demo(commands: Commands) -> None:
     parser.add_argument(
         "--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})"
     )
-    parser.add_argument("--seed", type=whole_number(0), metavar="S", help="of the clinic (default 0)")
+    _add_seed(parser, "of the clinic")
     parser.add_argument("--measure", help="to rank the clinic's configurations by (default mi)")
+
+
+def _check_demo(arguments: argparse.Namespace) -> None:
+    if arguments.data == "worked-example":
+        fixed = {"--rows": arguments.rows, "--seed": arguments.seed, "--measure": arguments.measure}
+        refuse_given(arguments, fixed, "the worked example is fixed; leave it out or use --data clinic")
 
 
 def _generate(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "generate",
-        "provider.run_generate",
         "draw masking configurations that fit a table",
         "Equal seeds give equal configurations. The label is never masked.",
+        _check_generate,
     )
     parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
     parser.add_argument("--label", required=True, help="column of the class label")
     parser.add_argument("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
-    parser.add_argument("--seed", type=whole_number(0), metavar="S", help="of the random draw (default 0)")
+    _add_seed(parser, "of the random draw")
     parser.add_argument(
         "--strength",
         type=number_or_word,
@@ -105,21 +127,19 @@ def _generate(commands: Commands) -> None:
         help="mask only this column; may be repeated (default: all but the label)",
     )
     parser.add_argument("--all", action="store_true", help="list every combination of candidate masks")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=file_ending_in(".json", ".yaml", ".yml"),
-        metavar="FILE",
-        help="configuration file to write (.json, .yaml)",
-    )
+    _add_output(parser, "configuration file to write", ".json", ".yaml", ".yml", required=True)
+
+
+def _check_generate(arguments: argparse.Namespace) -> None:
+    if arguments.all:
+        drawn = {"-n": arguments.n, "--seed": arguments.seed, "--strength": arguments.strength}
+        refuse_given(arguments, drawn, "--all draws nothing at random")
 
 
 def _summarize(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "summarize",
-        "provider.run_summarize",
         "scan a table once and write what may be shared about it",
         "The summary holds masked joint tables, the label counts and (unless told otherwise) how often each\n"
         "value of an attribute occurs. Columns that no configuration masks are not read.",
@@ -140,23 +160,16 @@ def _summarize(commands: Commands) -> None:
         "--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)"
     )
     parser.add_argument("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=file_ending_in(".json", ".json.gz"),
-        metavar="FILE",
-        help="summary to write (.json, .json.gz)",
-    )
+    _add_output(parser, "summary to write", ".json", ".json.gz", required=True)
 
 
 def _advise(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "advise",
-        "advise.run_advise",
         "rank configurations by the predictive utility they lose",
         _ADVICE,
+        _check_advise,
     )
     parser.add_argument("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
     parser.add_argument("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
@@ -172,9 +185,7 @@ def _advise(commands: Commands) -> None:
     parser.add_argument(
         "--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)"
     )
-    parser.add_argument(
-        "--seed", type=whole_number(0), default=0, metavar="S", help="of what is random (default 0)"
-    )
+    _add_seed(parser, "of what is random")
     parser.add_argument(
         "--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)"
     )
@@ -195,33 +206,31 @@ def _advise(commands: Commands) -> None:
         help="places to show, or all (default 10; --json and --plot have all)",
     )
     parser.add_argument("--by-attribute", action="store_true", help="show each attribute's deviation too")
-    parser.add_argument(
-        "--plot",
-        type=file_ending_in(*_PICTURES),
-        metavar="FILE",
-        help=f"draw the ranking ({', '.join(_PICTURES)})",
-    )
+    _add_output(parser, "draw the ranking", ".png", ".pdf", ".svg", flags=("--plot",))
+
+
+def _check_advise(arguments: argparse.Namespace) -> None:
+    keys = [key for key, _ in arguments.option]
+    for key in keys:
+        if keys.count(key) > 1:
+            arguments.refuse(f"argument --option: {key} is given twice")
+        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates"):
+            arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
 
 
 def _mask(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "mask",
-        "mask.run_mask",
         "mask a table by one configuration",
         "Columns that are not masked, and the order of the rows, stay as they are.",
+        _check_mask,
     )
     parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
     parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
     parser.add_argument("--name", help="of the configuration (default: the only one in the file)")
     result = parser.add_mutually_exclusive_group(required=True)
-    result.add_argument(
-        "-o",
-        "--output",
-        type=file_ending_in(".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq"),
-        metavar="FILE",
-        help="masked table to write (.csv, .tsv, also .gz; .parquet)",
-    )
+    _add_output(result, "masked table to write", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
     result.add_argument(
         "--sql",
         choices=("duckdb", "postgresql", "snowflake", "spark"),
@@ -230,11 +239,15 @@ def _mask(commands: Commands) -> None:
     parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
 
 
+def _check_mask(arguments: argparse.Namespace) -> None:
+    if arguments.sql is None:
+        refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
+
+
 def _compare(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "compare",
-        "compare.run_compare",
         "judge solvers, norms and roundings by the truth, on raw data",
         "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
         "command; another source with the same output folder is added to it.",
@@ -280,19 +293,11 @@ def _report(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "report",
-        "report.run_report",
         "show a comparison as one page with tables and figures",
         "The page needs nothing but a browser: it holds its data and loads nothing.",
     )
     parser.add_argument("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="report.html",
-        type=file_ending_in(".html", ".htm"),
-        metavar="FILE",
-        help="page to write (default report.html)",
-    )
+    _add_output(parser, "page to write, default report.html", ".html", ".htm", default="report.html")
     parser.add_argument(
         "--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder"
     )
@@ -302,7 +307,6 @@ def _solvers(commands: Commands) -> None:
     _add_command(
         commands,
         "solvers",
-        "solvers.run_solvers",
         "list the solvers, roundings and measures that can be chosen",
         "Solver options are given as --option key=value to advise.",
     )
@@ -315,10 +319,30 @@ def _folder(text: str) -> str:
     return text
 
 
+def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--seed", type=whole_number(0), metavar="S", help=f"{what} (default 0)")
+
+
+def _add_output(
+    parser: argparse._ActionsContainer,
+    what: str,
+    *endings: str,
+    flags: tuple[str, ...] = ("-o", "--output"),
+    **options: Any,
+) -> None:
+    """Add the option that names a file to write, of one of the endings."""
+    help_text = f"{what} ({', '.join(endings)})"
+    parser.add_argument(*flags, type=file_ending_in(*endings), metavar="FILE", help=help_text, **options)
+
+
 def _add_command(
-    commands: Commands, name: str, run: str, summary: str, details: str = ""
+    commands: Commands,
+    name: str,
+    summary: str,
+    details: str = "",
+    check: Callable[[argparse.Namespace], None] | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all of them have; `run` is the module.function that does it."""
+    """Add a command with the options that all of them have; `check` refuses what does not go together."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -329,5 +353,5 @@ def _add_command(
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(run=run, refuse=parser.error)
+    parser.set_defaults(check=check, refuse=parser.error)
     return parser
