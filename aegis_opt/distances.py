@@ -10,7 +10,7 @@ from scipy.special import kl_div
 
 from aegis_opt.errors import InvalidOption
 
-__all__ = ["NORMS", "Norm", "distance"]
+__all__ = ["NORMS", "distance"]
 
 Norm = Literal["kl", "l1", "l2", "linf"]
 NORMS: tuple[str, ...] = get_args(Norm)

@@ -49,7 +49,7 @@ def test_worked_example_as_json(run: Run, tmp_path: Path) -> None:
     assert found["tvd"] == pytest.approx({"with histogram": 0.1730, "without histogram": 0.2853}, abs=5e-5)
 
 
-def test_demo_tells_the_story_and_leaves_picture_and_summary(run: Run, tmp_path: Path) -> None:
+def test_demo_ranks_the_clinic_and_leaves_picture_and_summary(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", "--rows", 300, "--seed", 3, "--output", tmp_path / "new")
     assert (code, err) == (0, "")
     data = ao.datasets.clinic(300, seed=3)
