@@ -74,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _demo(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "demo",
         "go from raw records to advice on made-up data, offline",
@@ -82,18 +82,12 @@ def _demo(commands: Commands) -> None:
         "it also shows the truth, which an advisor never sees. worked-example: the numbers of the Aegis\n"
         "paper's example of 100 people.",
         _check_demo,
-    )
-    parser.add_argument(
-        "--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic"
-    )
-    parser.add_argument(
-        "--output", type=_folder, default="out", metavar="DIR", help="folder for what is made (default out)"
-    )
-    parser.add_argument(
-        "--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})"
-    )
-    _add_seed(parser, "of the clinic")
-    parser.add_argument("--measure", help="to rank the clinic's configurations by (default mi)")
+    ).add_argument
+    add("--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic")
+    add("--output", type=_folder, default="out", metavar="DIR", help="folder for the files (default out)")
+    add("--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})")
+    add("--seed", **_seed("of the clinic"))
+    add("--measure", help="to rank the clinic's configurations by (default mi)")
 
 
 def _check_demo(arguments: argparse.Namespace) -> None:
@@ -103,31 +97,23 @@ def _check_demo(arguments: argparse.Namespace) -> None:
 
 
 def _generate(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "generate",
         "draw masking configurations that fit a table",
         "Equal seeds give equal configurations. The label is never masked.",
         _check_generate,
-    )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
-    parser.add_argument("--label", required=True, help="column of the class label")
-    parser.add_argument("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
-    _add_seed(parser, "of the random draw")
-    parser.add_argument(
-        "--strength",
-        type=number_or_word,
-        help="light, medium, strong, or the information loss from 0 to 1 (default medium)",
-    )
-    parser.add_argument(
-        "--attribute",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="mask only this column; may be repeated (default: all but the label)",
-    )
-    parser.add_argument("--all", action="store_true", help="list every combination of candidate masks")
-    _add_output(parser, "configuration file to write", ".json", ".yaml", ".yml", required=True)
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", required=True, help="column of the class label")
+    add("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
+    add("--seed", **_seed("of the random draw"))
+    strength = "light, medium, strong, or the information loss from 0 to 1 (default medium)"
+    add("--strength", type=number_or_word, help=strength)
+    only = "mask only this column; may be repeated (default: all but the label)"
+    add("--attribute", action="append", default=[], metavar="NAME", help=only)
+    add("--all", action="store_true", help="list every combination of candidate masks")
+    add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
 
 
 def _check_generate(arguments: argparse.Namespace) -> None:
@@ -137,76 +123,47 @@ def _check_generate(arguments: argparse.Namespace) -> None:
 
 
 def _summarize(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "summarize",
         "scan a table once and write what may be shared about it",
         "The summary holds masked joint tables, the label counts and (unless told otherwise) how often each\n"
         "value of an attribute occurs. Columns that no configuration masks are not read.",
-    )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
-    parser.add_argument("--label", help="column of the class label (default: as the configurations say)")
-    parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
-    parser.add_argument(
-        "--no-histograms", action="store_true", help="do not share the values and their counts"
-    )
-    parser.add_argument(
-        "--max-values",
-        type=whole_number(10),
-        metavar="N",
-        help="coarsen columns of more distinct values (default: every value counts)",
-    )
-    parser.add_argument(
-        "--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)"
-    )
-    parser.add_argument("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
-    _add_output(parser, "summary to write", ".json", ".json.gz", required=True)
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", help="column of the class label (default: as the configurations say)")
+    add("--configurations", required=True, metavar="FILE", help="configuration file")
+    add("--no-histograms", action="store_true", help="do not share the values and their counts")
+    coarsen = "coarsen columns of more distinct values (default: every value counts)"
+    add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
+    add("--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)")
+    add("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
+    add("-o", "--output", required=True, **_file("summary to write", ".json", ".json.gz"))
 
 
 def _advise(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "advise",
         "rank configurations by the predictive utility they lose",
         _ADVICE,
         _check_advise,
-    )
-    parser.add_argument("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
-    parser.add_argument("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
-    parser.add_argument(
-        "--solver", default="ipf", help="how to reconstruct (default ipf; see aegis-opt solvers)"
-    )
-    parser.add_argument(
-        "--scope",
-        choices=("pooled", "single"),
-        default="pooled",
-        help="reconstruct from all views together, or each configuration from its own (default pooled)",
-    )
-    parser.add_argument(
-        "--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)"
-    )
-    _add_seed(parser, "of what is random")
-    parser.add_argument(
-        "--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)"
-    )
-    parser.add_argument("--no-histograms", action="store_true", help="do as if no histograms were shared")
-    parser.add_argument(
-        "--option",
-        type=key_value,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the solver, such as norm=l1; may be repeated",
-    )
-    parser.add_argument(
-        "--top",
-        type=number_or_all,
-        default=10,
-        metavar="N",
-        help="places to show, or all (default 10; --json and --plot have all)",
-    )
-    parser.add_argument("--by-attribute", action="store_true", help="show each attribute's deviation too")
-    _add_output(parser, "draw the ranking", ".png", ".pdf", ".svg", flags=("--plot",))
+    ).add_argument
+    add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
+    add("--solver", default="ipf", help="how to reconstruct (default ipf; see aegis-opt solvers)")
+    scope = "reconstruct from all views together, or each configuration from its own (default pooled)"
+    add("--scope", choices=("pooled", "single"), default="pooled", help=scope)
+    add("--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)")
+    add("--seed", **_seed("of what is random"))
+    add("--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)")
+    add("--no-histograms", action="store_true", help="do as if no histograms were shared")
+    option = "an option of the solver, such as norm=l1; may be repeated"
+    add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
+    top = "places to show, or all (default 10; --json and --plot have all)"
+    add("--top", type=number_or_all, default=10, metavar="N", help=top)
+    add("--by-attribute", action="store_true", help="show each attribute's deviation too")
+    add("--plot", **_file("draw the ranking", ".png", ".pdf", ".svg"))
 
 
 def _check_advise(arguments: argparse.Namespace) -> None:
@@ -230,12 +187,10 @@ def _mask(commands: Commands) -> None:
     parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
     parser.add_argument("--name", help="of the configuration (default: the only one in the file)")
     result = parser.add_mutually_exclusive_group(required=True)
-    _add_output(result, "masked table to write", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
-    result.add_argument(
-        "--sql",
-        choices=("duckdb", "postgresql", "snowflake", "spark"),
-        help="print the SELECT that masks such a table instead",
-    )
+    tables = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+    result.add_argument("-o", "--output", **_file("masked table to write", *tables))
+    dialects = ("duckdb", "postgresql", "snowflake", "spark")
+    result.add_argument("--sql", choices=dialects, help="print the SELECT that masks such a table instead")
     parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
 
 
@@ -290,17 +245,16 @@ def _compare(commands: Commands) -> None:
 
 
 def _report(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "report",
         "show a comparison as one page with tables and figures",
         "The page needs nothing but a browser: it holds its data and loads nothing.",
-    )
-    parser.add_argument("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
-    _add_output(parser, "page to write, default report.html", ".html", ".htm", default="report.html")
-    parser.add_argument(
-        "--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder"
-    )
+    ).add_argument
+    add("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
+    page = _file("page to write, default report.html", ".html", ".htm")
+    add("-o", "--output", default="report.html", **page)
+    add("--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder")
 
 
 def _solvers(commands: Commands) -> None:
@@ -319,20 +273,12 @@ def _folder(text: str) -> str:
     return text
 
 
-def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--seed", type=whole_number(0), metavar="S", help=f"{what} (default 0)")
+def _seed(what: str) -> dict[str, Any]:
+    return {"type": whole_number(0), "metavar": "S", "help": f"{what} (default 0)"}
 
 
-def _add_output(
-    parser: argparse._ActionsContainer,
-    what: str,
-    *endings: str,
-    flags: tuple[str, ...] = ("-o", "--output"),
-    **options: Any,
-) -> None:
-    """Add the option that names a file to write, of one of the endings."""
-    help_text = f"{what} ({', '.join(endings)})"
-    parser.add_argument(*flags, type=file_ending_in(*endings), metavar="FILE", help=help_text, **options)
+def _file(what: str, *endings: str) -> dict[str, Any]:
+    return {"type": file_ending_in(*endings), "metavar": "FILE", "help": f"{what} ({', '.join(endings)})"}
 
 
 def _add_command(
