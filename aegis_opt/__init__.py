@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aegis_opt import solvers as solvers
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
-    from aegis_opt.advisor import Advice, advise
+    from aegis_opt.advisor import Advice, Advisor, advise
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
     from aegis_opt.masks import (
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
+    "Advisor",
     "AegisError",
     "Blur",
     "Bucketize",
@@ -109,7 +110,7 @@ __all__ = [
 ]
 
 _NAMES = {  # module: the names taken from it
-    "advisor": "Advice advise",
+    "advisor": "Advice Advisor advise",
     "analysis": "",
     "datasets": "",
     "distances": "",

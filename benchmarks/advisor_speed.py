@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import aegis_opt as ao
+from aegis_opt.advisor import Advisor
 from benchmarks.inputs import Input, load, machine, masked_rows
 
 MEASURES = ("mi", "chi2", "g3")
@@ -28,8 +29,8 @@ Fit = Callable[[pd.Series, pd.Series, pd.DataFrame], npt.NDArray[np.float64]]
 
 def library(data: Input) -> dict[str, ao.Advice]:
     """Summarise once, advise for each measure; the rows are in memory already, as for the reference."""
-    summary = ao.summarize(data.frame, data.label, data.configurations)
-    return {measure: ao.advise(summary, measure=measure) for measure in MEASURES}
+    advisor = Advisor(ao.summarize(data.frame, data.label, data.configurations))
+    return {measure: advisor.advise(measure) for measure in MEASURES}
 
 
 def reference(data: Input, configurations: list[str], fit: Fit) -> None:

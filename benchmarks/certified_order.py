@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 import aegis_opt as ao
+from aegis_opt.advisor import Advisor
 from benchmarks.inputs import folders, load, machine, true_deviation
 
 
@@ -25,12 +26,13 @@ def main() -> None:
         truth = {measure: true_deviation(data, measure) for measure in ("mi", "chi2", "g3")}
         for histograms in (True, False):
             summary = ao.summarize(data.source, data.label, data.configurations, histograms=histograms)
+            advisor = Advisor(summary)
             for measure, true in truth.items():
-                advice = ao.advise(summary, measure=measure)
+                advice = advisor.advise(measure)
                 estimated = advice.ranking.set_index("configuration")["pud"].reindex(true.index)
                 scale = float(true.max())
                 tau = kendalltau((true / scale).round(9), (estimated / scale).round(9)).statistic
-                single = ao.advise(summary, measure=measure, scope="single")
+                single = advisor.advise(measure, scope="single")
                 refused = single.best is None and any("degenerate" in w for w in single.warnings)
                 fits = advice.attributes["method"].value_counts()
                 print(

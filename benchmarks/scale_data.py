@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aegis_opt as ao
+from aegis_opt.advisor import Advisor
 from aegis_opt.sources._duckdb_engine import connect
 
 MEASURES = ("mi", "chi2", "g3")
@@ -79,8 +80,9 @@ def library(
 
     summary = ao.summarize(path, configurations=configurations, progress=mark_end_of_scan)
     marks.append(time.perf_counter())
+    advisor = Advisor(summary)
     for measure in measures:
-        ao.advise(summary, measure=measure)
+        advisor.advise(measure)
     marks.append(time.perf_counter())
     start, scanned, merged, end = marks
     return {"scan": scanned - start, "merge": merged - scanned, "advise": end - merged, "total": end - start}

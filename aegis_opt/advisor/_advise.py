@@ -4,22 +4,168 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aegis_opt.advisor._advice import Advice
-from aegis_opt.advisor._bounds import Interval, evaluate, utility_intervals
-from aegis_opt.advisor._estimate import Estimate, Progress, Scope, estimate
-from aegis_opt.advisor._verdict import Verdict
-from aegis_opt.errors import InvalidOption
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
+from aegis_opt.advisor._deviation import Deviation
+from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
+from aegis_opt.advisor._question import Question, Scope, ask
+from aegis_opt.advisor._solved import SolvedTables
+from aegis_opt.advisor._words import DEGENERATE, reason, warnings_about_order, warnings_about_tables
+from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.solvers.base import Reconstructor
-from aegis_opt.solvers.registry import get_reconstructor
+from aegis_opt.sources import Progress
 from aegis_opt.summary import Summary
 
-REPLICATES = 20  # of a random estimate, unless asked otherwise
+
+class Advisor:
+    """Answers many questions about one summary, and solves nothing twice.
+
+    Reconstructed tables do not depend on the measure, so a second question with another measure costs little
+    more than measuring. What was solved is kept as long as the advisor is, and shared with no other.
+
+    Parameters
+    ----------
+    summary : Summary or path
+        What the provider shared.
+
+    Examples
+    --------
+    >>> import aegis_opt as ao
+    >>> from aegis_opt.advisor import Advisor
+    >>> clinic = ao.datasets.clinic(500)
+    >>> advisor = Advisor(ao.summarize(clinic.frame, clinic.label, clinic.configurations))
+    >>> [advisor.advise(measure).certified for measure in ("mi", "chi2", "g3")]
+    [True, True, True]
+    """
+
+    def __init__(self, summary: Summary | str | os.PathLike[str]) -> None:
+        self.summary = summary if isinstance(summary, Summary) else Summary.load(summary)
+        self._solved = SolvedTables(self.summary)
+
+    def advise(
+        self,
+        measure: str | Measure = "mi",
+        solver: str | Reconstructor = "ipf",
+        scope: Scope = "pooled",
+        rounding: str | None = None,
+        seed: int = 0,
+        *,
+        replicates: int | None = None,
+        histograms: bool | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Advice:
+        """Rank the configurations of the summary; the parameters are those of `aegis_opt.advise`."""
+        summary = self.summary
+        question = ask(
+            summary,
+            measure=measure,
+            solver=solver,
+            scope=scope,
+            rounding=rounding,
+            seed=seed,
+            replicates=replicates,
+            histograms=histograms,
+            options=options,
+        )
+        start = time.perf_counter()
+        shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
+        masked = measure_each(question.measure, shared)
+        measured = time.perf_counter()
+        estimates = estimate(self._solved, question, progress)
+        reconstructed = time.perf_counter()
+        advice = self._conclude(question, masked, estimates)
+        seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
+        advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
+        if progress is not None:
+            progress("done", len(summary.attributes), len(summary.attributes))
+        return advice
+
+    def _conclude(
+        self, question: Question, masked: Mapping[str, FloatArray], estimates: Mapping[str, Estimate]
+    ) -> Advice:
+        """Bound, rank, and say why."""
+        summary, measure, pooled = self.summary, question.measure, question.scope == "pooled"
+        intervals = proved_intervals(measure, summary.attributes, masked, estimates)
+        # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
+        limits = intervals if pooled else dict.fromkeys(intervals, Interval())
+        deviation = Deviation.of(summary, masked, estimates, limits)
+        proved = pooled and measure.monotone and not any(found.changes for found in estimates.values())
+        degenerate = not proved and self._is_degenerate(deviation)
+        low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
+        ranking = deviation.ranking(low, high)
+        attributes = self._attribute_report(question, estimates, intervals, deviation)
+        warnings = [DEGENERATE]
+        if not degenerate:
+            warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
+        warnings += warnings_about_tables(question, summary, estimates, attributes)
+        replicates = deviation.by_replicate
+        return Advice(
+            best=None if degenerate else deviation.tied[0],
+            tied=() if degenerate else deviation.tied,
+            ranking=ranking,
+            certified=proved,
+            warnings=tuple(warnings),
+            reason=DEGENERATE if degenerate else reason(measure, deviation, certified=proved),
+            measure=measure.name,
+            scope=question.scope,
+            solver=question.solver.name,
+            deviations=deviation.frame(deviation.each.mean(axis=0)),
+            masked=deviation.frame(deviation.masked),
+            attributes=attributes,
+            replicates=pd.DataFrame(replicates, columns=list(deviation.configurations))
+            if len(replicates) > 1
+            else None,
+        )
+
+    def _is_degenerate(self, deviation: Deviation) -> bool:
+        """Whether every deviation is rounding noise although some tables were not known exactly.
+
+        A reconstruction that makes A and Y independent inside each group has rho(X) = rho(M(A); Y): the
+        estimate is 0 whatever the truth is, and its order is that of floating-point noise.
+        """
+        return deviation.is_noise and not all(
+            self.summary.attributes[name].tables[t].keeps_every_value
+            for chosen in self.summary.configurations.values()
+            for name, t in chosen.items()
+        )
+
+    def _attribute_report(
+        self,
+        question: Question,
+        estimates: Mapping[str, Estimate],
+        intervals: Mapping[str, Interval],
+        deviation: Deviation,
+    ) -> pd.DataFrame:
+        """One row per attribute: what was estimated, what is proved, and how good the tables are."""
+        rows = []
+        for i, (name, found) in enumerate(estimates.items()):
+            attribute, interval = self.summary.attributes[name], intervals[name]
+            disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
+            if question.scope == "pooled":
+                disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
+            rows.append(
+                {
+                    "attribute": name,
+                    "values": attribute.n_values,
+                    "masked_tables": len(attribute.tables),
+                    "estimate": float(deviation.unmasked[:, :, i].mean()),
+                    "low": interval.low if np.isfinite(interval.low) else np.nan,
+                    "high": interval.high if np.isfinite(interval.high) else np.nan,
+                    "residual": found.residual,
+                    "status": found.status.name,
+                    "method": ", ".join(sorted({result.method for result in found.solved})),
+                    "disclosed": disclosed,
+                }
+            )
+        return pd.DataFrame(rows)
 
 
 def advise(
@@ -43,14 +189,17 @@ def advise(
 
     where rho(M_i(A_i); Y) is computed from the shared masked tables and rho(A_i; Y) from reconstructed ones.
 
+    This is the one-shot form of `Advisor(summary).advise(...)`, which keeps what was solved for the next
+    question about the same summary.
+
     Parameters
     ----------
     summary : Summary or path
         What the provider shared.
-    measure : str
-        One of `available_measures()`.
-    solver : str
-        One of `available_solvers()`.
+    measure : str or Measure
+        One of `available_measures()`, or a measure of your own.
+    solver : str or Reconstructor
+        One of `available_solvers()`, or a configured solver.
     scope : {"pooled", "single"}
         "pooled" reconstructs each attribute once from all masked tables together. For a monotone measure its
         order is provably the order of the true deviation. "single" reconstructs each configuration from its
@@ -67,7 +216,8 @@ def advise(
     progress : callable, optional
         Called with (what, done, of how many).
     **options
-        The solver's own options, such as `norm`.
+        The solver's own options, such as `norm`, and `on_conflict`. Where contradictory totals are repaired,
+        nothing is certified.
 
     Returns
     -------
@@ -86,86 +236,14 @@ def advise(
     ----------
     "Aegis: A Correlation-Based Data Masking Advisor for Data-Sharing Ecosystems", SIGMOD 2025.
     """
-    if not isinstance(summary, Summary):
-        summary = Summary.load(summary)
-    if scope not in get_args(Scope):
-        raise InvalidOption(f"scope must be 'pooled' or 'single', not {scope!r}")
-    chosen = get_measure(measure)
-    if isinstance(solver, Reconstructor):
-        if rounding is not None or seed != 0:
-            raise InvalidOption("the solver is configured already; set rounding and seed there")
-        backend = get_reconstructor(solver, **options)
-    else:
-        backend = get_reconstructor(solver, rounding=rounding, seed=seed, **options)
-    repeats = _replicate_count(replicates, backend)
-    use_histograms = _use_histograms(summary, histograms)
-
-    start = time.perf_counter()
-    tables = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
-    masked = evaluate(chosen, tables)
-    measured = time.perf_counter()
-    estimates = estimate(summary, chosen, backend, scope, repeats, use_histograms, progress)
-    solved = time.perf_counter()
-    intervals = _intervals(summary, chosen, masked, estimates)
-    verdict = Verdict(summary, chosen, scope, backend, masked, estimates, intervals)
-    advice = verdict.advice()
-    seconds = {"measure": measured - start, "reconstruct": solved - measured}
-    advice.seconds.update(seconds | {"rank": time.perf_counter() - solved})
-    if progress is not None:
-        progress("done", len(summary.attributes), len(summary.attributes))
-    return advice
-
-
-def _replicate_count(replicates: int | None, solver: Reconstructor) -> int:
-    if replicates is None:
-        return REPLICATES if solver.is_random else 1
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 1:
-        raise InvalidOption(f"replicates must be a whole number from 1 up, not {replicates!r}")
-    if replicates > 1 and not solver.is_random:
-        raise InvalidOption(
-            "this estimate is not random, so replicates would all be equal; ask for a random rounding "
-            "(such as rounding='controlled') or leave replicates out"
-        )
-    return replicates
-
-
-def _use_histograms(summary: Summary, wanted: bool | None) -> bool:
-    if wanted not in (True, False, None):
-        raise InvalidOption(f"histograms must be True, False or None (where shared), not {wanted!r}")
-    missing = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
-    if wanted and missing:
-        raise InvalidOption(
-            f"the summary has no histogram of {', '.join(map(repr, missing[:5]))}; make it with "
-            "histograms=True, or leave histograms out"
-        )
-    return wanted is not False
-
-
-def _intervals(
-    summary: Summary, measure: Measure, masked: dict[str, FloatArray], estimates: dict[str, Estimate]
-) -> dict[str, Interval]:
-    """Proved bounds of the unmasked measure of each attribute; infinite where nothing is proved."""
-    if not measure.monotone:
-        return {name: Interval(-np.inf, np.inf) for name in summary.attributes}
-    intervals = utility_intervals(measure, summary.attributes, masked)
-    for name, interval in intervals.items():
-        least = _least_information(measure, estimates[name])
-        if interval.low < least <= interval.high:
-            intervals[name] = Interval(least, interval.high)
-    return intervals
-
-
-def _least_information(measure: Measure, found: Estimate) -> float:
-    """Least mutual information of any feasible table, where the estimate proves one.
-
-    With the histogram and the label counts fixed, I(A; Y) = H(A) + H(Y) - H(A, Y), so the table of most
-    entropy has the least mutual information; the duality gap bounds what is missing to the exact optimum.
-    """
-    result, problem = found.reconstructions[0], found.problems[0]
-    pooled = len(found.problems) == 1
-    uniform = problem.given_prior is None and problem.histogram is not None
-    if not (measure.name == "mi" and pooled and uniform and result.norm == "kl" and result.optimal):
-        return -np.inf
-    slack = (result.gap or 0.0) / np.log(2) + 1e-12
-    least: float = measure.many([np.asarray(result.table)])[0] - slack
-    return least
+    return Advisor(summary).advise(
+        measure,
+        solver,
+        scope,
+        rounding,
+        seed,
+        replicates=replicates,
+        histograms=histograms,
+        progress=progress,
+        **options,
+    )

@@ -1,14 +1,13 @@
-"""What the masked tables prove about the measure of the unmasked attribute."""
+"""What is proved: bounds of the measure of an unmasked attribute, and of the deviation of a configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from aegis_opt.advisor._estimate import Estimate, measure_each
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.summary import AttributeSummary
@@ -16,14 +15,32 @@ from aegis_opt.summary import AttributeSummary
 
 @dataclass(frozen=True)
 class Interval:
-    """Proved bounds of a measure of an attribute, as numbers (low <= high)."""
+    """Proved bounds of the measure of an attribute, low <= high; infinite where nothing is proved."""
 
-    low: float
-    high: float
+    low: float = -np.inf
+    high: float = np.inf
 
-    def clip(self, value: float) -> float:
-        """Return the admissible value nearest to `value`."""
-        return float(np.clip(value, self.low, self.high))
+
+def proved_intervals(
+    measure: Measure,
+    attributes: Mapping[str, AttributeSummary],
+    masked: Mapping[str, FloatArray],
+    estimates: Mapping[str, Estimate],
+) -> dict[str, Interval]:
+    """Bound the unmasked measure of each attribute by the shared tables and by the tables found for them.
+
+    Nothing is proved about a measure that is not monotone, nor by tables that contradict each other.
+    """
+    if not measure.monotone:
+        return {name: Interval() for name in attributes}
+    intervals = utility_intervals(measure, attributes, masked)
+    for name, interval in intervals.items():
+        least = _least_information(measure, estimates[name])
+        if estimates[name].changes:
+            intervals[name] = Interval()
+        elif interval.low < least <= interval.high:
+            intervals[name] = Interval(least, interval.high)
+    return intervals
 
 
 def utility_intervals(
@@ -55,18 +72,28 @@ def utility_intervals(
     """
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     if measure.channel_monotone:
-        finest = evaluate(
+        finest = measure_each(
             measure,
             {name: [_purest(t.groups, t.joint) for t in a.tables] for name, a in attributes.items()},
         )
     return {name: _interval(measure, masked[name], finest[name]) for name in attributes}
 
 
-def evaluate(measure: Measure, tables: Mapping[str, Sequence[npt.NDArray[Any]]]) -> dict[str, FloatArray]:
-    """Evaluate the tables of every attribute, all attributes at a time: calls cost more than tables."""
-    values = measure.many([table for found in tables.values() for table in found])
-    ends = np.cumsum([len(found) for found in tables.values()])[:-1]
-    return dict(zip(tables, np.split(values, ends), strict=True))
+def deviation_bounds(
+    measure: Measure, intervals: Sequence[Interval], masked: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bound the true deviation of every configuration, NaN where there is no bound.
+
+    `masked[c, a]` is the measure of attribute a as configuration c masks it, and `intervals[a]` bounds the
+    unmasked one.
+    """
+    nearest = np.array([interval.low for interval in intervals])
+    farthest = np.array([interval.high for interval in intervals])
+    if not measure.higher_is_better:
+        nearest, farthest = farthest, nearest
+    low = np.abs(nearest - masked).mean(axis=1)
+    high = np.abs(farthest - masked).mean(axis=1)
+    return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
 
 
 def _interval(measure: Measure, masked: FloatArray, finest: FloatArray) -> Interval:
@@ -86,3 +113,19 @@ def _purest(groups: IntArray, joint: IntArray) -> FloatArray:
     mixed = joint[~single]
     pure = (mixed[:, :, None] * np.eye(k)).reshape(-1, k)
     return np.concatenate([joint[single], pure])
+
+
+def _least_information(measure: Measure, found: Estimate) -> float:
+    """Least mutual information of any feasible table, where the estimate proves one.
+
+    With the histogram and the label counts fixed, I(A; Y) = H(A) + H(Y) - H(A, Y), so the table of most
+    entropy has the least mutual information; the duality gap bounds what is missing to the exact optimum.
+    """
+    result, problem = found.solved[0], found.problems[0]
+    pooled = len(found.problems) == 1
+    uniform = problem.given_prior is None and problem.histogram is not None
+    if not (measure.name == "mi" and pooled and uniform and result.norm == "kl" and result.optimal):
+        return -np.inf
+    slack = (result.gap or 0.0) / np.log(2) + 1e-12
+    least: float = measure.many([np.asarray(result.table)])[0] - slack
+    return least

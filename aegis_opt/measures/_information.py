@@ -15,12 +15,14 @@ def mutual_information(F: TableLike) -> Score:
     Parameters
     ----------
     F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels. Empty rows and columns contribute nothing.
+        One table of counts, whose rows are the values of the attribute and whose columns are the labels, or a
+        stack of such tables. Empty rows and columns contribute nothing.
 
     Returns
     -------
     float or ndarray of shape (...)
-        Between 0 and H(Y); exactly 0 for a single non-empty row or column.
+        A float for one table, an array for a stack. Between 0 and H(Y); exactly 0 for a single non-empty row
+        or column.
 
     References
     ----------
@@ -47,10 +49,8 @@ def mutual_information_corrected(F: TableLike) -> Score:
     cannot see the bias (and adds a little); `chi_square_corrected`, `cramers_v_corrected` and
     `g3_loo_error` can.
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts; a cell is non-empty as soon as it is positive.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`. A cell
+    is non-empty as soon as it is positive.
 
     Returns
     -------
@@ -77,10 +77,7 @@ def theils_u(F: TableLike) -> Score:
 
     .. math:: U(Y \mid A) = I(A;Y) / H(Y)
 
-    Parameters
-    ----------
-    F : array_like or DataFrame, shape (..., n, k)
-        Counts: rows = attribute values, columns = labels.
+    `F` is a table of counts, or a stack of tables, as for `mutual_information`.
 
     Returns
     -------

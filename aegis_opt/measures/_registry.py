@@ -21,7 +21,7 @@ ENTRY_POINT_GROUP = "aegis_opt.measures"
 
 _MEASURES: dict[str, Measure] = {
     measure.name: measure
-    for measure in (
+    for measure in (  # name, title, function, higher_is_better, monotone, channel_monotone
         Measure("mi", "mutual information", mutual_information, True, True, True, unit="bits"),
         Measure("chi2", "chi-square", chi_square, True, True, True, digits=3),
         Measure("g3", "g3 error", g3_error, False, True, True),

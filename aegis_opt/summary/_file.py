@@ -16,8 +16,9 @@ import numpy as np
 
 from aegis_opt._files import atomic_path
 from aegis_opt.errors import SummaryError
+from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
-from aegis_opt.summary._model import AttributeSummary, IntArray, MaskedTable, Summary, whole_numbers
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, whole_numbers
 
 FORMAT = "aegis-opt-summary"
 VERSION = 1
@@ -58,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Summary:
     Raises
     ------
     SummaryError
-        If the file is not there, truncated, of another format or a newer version, or contradicts itself.
+        If the file does not exist, is truncated, of another format or a newer version, or contradicts itself.
     """
     compressed = _is_compressed(path)
     try:
@@ -158,7 +159,7 @@ def _get(mapping: Any, key: str, types: type | tuple[type, ...], where: str) -> 
     value = mapping[key]
     types = types if isinstance(types, tuple) else (types,)
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise SummaryError(f"{key!r} in {where} is {type(value).__name__}, which it cannot be: {_WAY_OUT}")
+        raise SummaryError(f"{key!r} in {where} has the wrong type {type(value).__name__}: {_WAY_OUT}")
     return value
 
 

@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
+from aegis_opt.problem import Problem, View
+from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
-
-if TYPE_CHECKING:
-    from aegis_opt.problem import Problem
-
-IntArray = npt.NDArray[np.int64]
 
 _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
 
+class _SharedData:
+    """A frozen dataclass of arrays and mappings: equal by content, and copied by its own constructor."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _convert(self, **converted: Any) -> None:
+        """Replace arguments by read-only copies, past the lock on assignment, as `cached_property` does."""
+        vars(self).update(converted)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_equal(mine, vars(other)[name]) for name, mine in vars(self).items())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only views of dictionaries are neither copied nor pickled
+        return type(self), tuple(_writable(vars(self)[field.name]) for field in fields(self))  # type: ignore[arg-type]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)
+
+
+def _writable(value: Any) -> Any:
+    return {k: _writable(v) for k, v in value.items()} if isinstance(value, MappingProxyType) else value
+
+
 @dataclass(frozen=True, eq=False)
-class MaskedTable:
+class MaskedTable(_SharedData):
     """Joint table of a masked attribute and the label.
 
     Parameters
@@ -47,35 +71,26 @@ class MaskedTable:
     joint: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", MappingProxyType(dict(self.spec)))
-        object.__setattr__(self, "groups", whole_numbers(self.groups, "groups", ndim=1))
-        object.__setattr__(self, "labels", tuple(self.labels))
-        object.__setattr__(self, "joint", whole_numbers(self.joint, "joint table", ndim=2))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only views of dictionaries are neither copied nor pickled
-        return MaskedTable, (dict(self.spec), self.groups, self.labels, self.joint)
+        self._convert(
+            spec=MappingProxyType(dict(self.spec)),
+            groups=whole_numbers(self.groups, "groups", ndim=1),
+            labels=tuple(self.labels),
+            joint=whole_numbers(self.joint, "joint table", ndim=2),
+        )
 
     @property
     def n_groups(self) -> int:
         """Number of masked values."""
         return len(self.labels)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MaskedTable):
-            return NotImplemented
-        return (
-            self.spec == other.spec
-            and self.labels == other.labels
-            and np.array_equal(self.groups, other.groups)
-            and np.array_equal(self.joint, other.joint)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def keeps_every_value(self) -> bool:
+        """Whether no two values share a group, so that this is the unmasked joint table."""
+        return self.n_groups == len(self.groups)
 
 
 @dataclass(frozen=True, eq=False)
-class AttributeSummary:
+class AttributeSummary(_SharedData):
     """What is shared about one attribute.
 
     Parameters
@@ -100,33 +115,21 @@ class AttributeSummary:
     coarsening: Coarsening | None = None
 
     def __post_init__(self) -> None:
-        if self.values is not None:
-            object.__setattr__(self, "values", tuple(self.values))
-        if self.histogram is not None:
-            object.__setattr__(self, "histogram", whole_numbers(self.histogram, "histogram", ndim=1))
-        object.__setattr__(self, "tables", tuple(self.tables))
+        histogram = self.histogram
+        self._convert(
+            values=None if self.values is None else tuple(self.values),
+            histogram=None if histogram is None else whole_numbers(histogram, "histogram", ndim=1),
+            tables=tuple(self.tables),
+        )
 
     @property
     def coarsening_warning(self) -> str:
         """What reading the attribute with fewer values changes; empty where every value counts."""
         return "" if self.coarsening is None else f"read as {self.coarsening.rule}: {_COARSENED}"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AttributeSummary):
-            return NotImplemented
-        return (
-            (self.kind, self.n_values, self.values) == (other.kind, other.n_values, other.values)
-            and (self.histogram is None) == (other.histogram is None)
-            and (self.histogram is None or np.array_equal(self.histogram, other.histogram))  # type: ignore[arg-type]
-            and self.tables == other.tables
-            and self.coarsening == other.coarsening
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(_SharedData):
     """All that leaves the provider: enough to advise on configurations, without the raw joint tables.
 
     Parameters
@@ -168,20 +171,17 @@ class Summary:
     configurations: Mapping[str, Mapping[str, int]]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label_values", tuple(self.label_values))
-        object.__setattr__(self, "label_counts", whole_numbers(self.label_counts, "label counts", ndim=1))
-        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
         chosen = {name: MappingProxyType(dict(tables)) for name, tables in self.configurations.items()}
-        object.__setattr__(self, "configurations", MappingProxyType(chosen))
+        self._convert(
+            label_values=tuple(self.label_values),
+            label_counts=whole_numbers(self.label_counts, "label counts", ndim=1),
+            attributes=MappingProxyType(dict(self.attributes)),
+            configurations=MappingProxyType(chosen),
+        )
         self._check_label()
         for name, attribute in self.attributes.items():
             self._check_attribute(name, attribute)
         self._check_configurations()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        chosen = {name: dict(tables) for name, tables in self.configurations.items()}
-        label = self.label, self.label_kind, self.label_values, self.label_counts
-        return Summary, (*label, dict(self.attributes), chosen)
 
     @property
     def n_records(self) -> int:
@@ -192,8 +192,8 @@ class Summary:
         """Return the table that a configuration releases of an attribute."""
         if configuration not in self.configurations:
             raise UnknownName("configuration", configuration, self.configurations)
-        index = self.configurations[configuration][attribute] if attribute in self.attributes else -1
-        return self._attribute(attribute).tables[index]
+        tables = self._attribute(attribute).tables
+        return tables[self.configurations[configuration][attribute]]
 
     def unmasked(self) -> list[tuple[str, str]]:
         """List each (configuration, attribute) whose table keeps every value apart: it is the raw table."""
@@ -201,13 +201,8 @@ class Summary:
             (configuration, name)
             for configuration, chosen in self.configurations.items()
             for name, index in chosen.items()
-            if self.attributes[name].tables[index].n_groups == self.attributes[name].n_values > 1
+            if self.attributes[name].n_values > 1 and self.attributes[name].tables[index].keeps_every_value
         ]
-
-    @cached_property
-    def solved(self) -> dict[Hashable, Any]:
-        """Problems posed and reconstructions found so far: the same ones serve every measure."""
-        return {}
 
     def problem(
         self,
@@ -235,8 +230,6 @@ class Summary:
         -------
         Problem
         """
-        from aegis_opt.problem import Problem, View
-
         summary = self._attribute(attribute)
         values = summary.values
         tables = summary.tables
@@ -287,23 +280,18 @@ class Summary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Summary:
-        """Read a summary that `save` wrote; what is in the file is checked, not trusted."""
+        """Read a summary that `save` wrote, and check everything in the file."""
         from aegis_opt.summary._file import load
 
         return load(path)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Summary):
-            return NotImplemented
-        return (
-            (self.label, self.label_kind, self.label_values)
-            == (other.label, other.label_kind, other.label_values)
-            and np.array_equal(self.label_counts, other.label_counts)
-            and list(self.attributes.items()) == list(other.attributes.items())
-            and list(self.configurations.items()) == list(other.configurations.items())
-        )
+        same = super().__eq__(other)
+        if same is True and isinstance(other, Summary):  # the order of the names counts too
+            return [*self.attributes, *self.configurations] == [*other.attributes, *other.configurations]
+        return same
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return (

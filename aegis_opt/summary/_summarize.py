@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
+from aegis_opt._options import flag
+from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, open_engine, scan
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
@@ -33,7 +33,7 @@ def summarize(
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
-        See `aegis_opt.sources._scan`. A Spark DataFrame is counted on its cluster.
+        See `aegis_opt.sources`. A Spark DataFrame is counted on its cluster.
     label : str, optional
         Column of the class label; by default the one that the configurations name.
     configurations : Configurations, mapping or path
@@ -43,8 +43,8 @@ def summarize(
         Whether to share how often each value of an attribute occurs.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
-        coarsened values, and estimates and bounds refer to the attribute so coarsened, not to the raw one; a
-        warning, `Summary.report` and the advice say which and how. By default every value counts.
+        coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
+        warning, `Summary.report` and the advice say which attributes and how. By default every value counts.
     on_many_values : {"coarsen", "error"}, optional
         Beyond `max_values`, refuse the attribute instead.
     memory : str, optional
@@ -66,8 +66,7 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
-    if not isinstance(histograms, bool):  # "no" would count as yes, and share what was not to be shared
-        raise InvalidOption(f"histograms are shared (True) or not (False), not {histograms!r}")
+    flag("histograms", histograms)  # the text "no" would count as yes, and share what was not to be shared
     given = _configurations(configurations)
     label = label if label is not None else given.label
     if label is None:
@@ -153,7 +152,7 @@ def _masked_table(mask: Mask, attribute: str, joint: JointCounts, configuration:
 
 
 def _attribute_summary(joint: JointCounts, tables: list[MaskedTable], histograms: bool) -> AttributeSummary:
-    domain: Domain = joint.domain
+    domain = joint.domain
     return AttributeSummary(
         kind=domain.kind,
         n_values=len(domain),

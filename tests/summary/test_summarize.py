@@ -169,7 +169,7 @@ def test_configurations_from_a_file(tmp_path):
         (
             {"label": "health", "configurations": {"c": {"age": Suppress()}}, "histograms": "no"},
             InvalidOption,
-            r"shared \(True\) or not \(False\), not 'no'",
+            "histograms must be True or False, not 'no'",
         ),
     ],
     ids=[

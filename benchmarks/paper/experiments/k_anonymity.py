@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt.advisor import advise
+from aegis_opt.advisor import Advisor
 from aegis_opt.domain import Domain
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
 from aegis_opt.masks import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
@@ -59,9 +59,10 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         except InvalidInput as error:
             raise InvalidInput(f"data set {given.name!r}: {error}") from error
         summary = summarize(frame, label, masks)
+        advisor = Advisor(summary)
         rows = []
         for measure in settings.measures:
-            advice = advise(summary, measure)
+            advice = advisor.advise(measure)
             rows.append({"method": "advisor", "measure": measure, "configuration": advice.best})
         options: dict[str, Any] = {"seed": settings.seed, "n_jobs": settings.n_jobs}
         plain = Configurations({_UNMASKED: dict.fromkeys(summary.attributes, Identity())})

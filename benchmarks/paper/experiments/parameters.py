@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from aegis_opt.advisor import advise
+from aegis_opt.advisor import Advisor
 from aegis_opt.harness._truth import Case, prepare
 from aegis_opt.masks import Configurations
 from aegis_opt.measures import get_measure
@@ -44,11 +44,12 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
 def _deviations(case: Case, settings: Settings) -> pd.DataFrame:
     """Mean PUD over the configurations by measure: estimated (single view, pooled) and true."""
     prepared = prepare(case)
+    advisor = Advisor(prepared.summary)
     found = {}
     for measure in settings.measures:
         found[measure] = {
-            "single view": advise(prepared.summary, measure, scope="single").ranking["pud"].mean(),
-            "pooled": advise(prepared.summary, measure).ranking["pud"].mean(),
+            "single view": advisor.advise(measure, scope="single").ranking["pud"].mean(),
+            "pooled": advisor.advise(measure).ranking["pud"].mean(),
             "true": prepared.true_deviation(get_measure(measure)).mean(),
         }
     return pd.DataFrame.from_dict(found, orient="index")

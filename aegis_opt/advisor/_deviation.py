@@ -1,0 +1,122 @@
+"""The arithmetic of the deviation: masked against unmasked values, means, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aegis_opt.advisor._bounds import Interval
+from aegis_opt.advisor._estimate import Estimate
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.summary import Summary
+
+NOISE = 1e-9  # deviations below this share of the measure's size are rounding noise
+TIE = 1e-12  # deviations that differ by less than this share of the measure's size are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Deviation:
+    """How far the measure of each masked attribute is from the estimate of the unmasked one.
+
+    Attributes
+    ----------
+    configurations, attributes : tuple of str
+        Names, in the order of the axes below.
+    masked : ndarray, shape (configurations, attributes)
+        The measure of each masked attribute.
+    unmasked : ndarray, shape (replicates, configurations, attributes)
+        The estimate of the unmasked measure that the configuration is compared with.
+    """
+
+    configurations: tuple[str, ...]
+    attributes: tuple[str, ...]
+    masked: FloatArray
+    unmasked: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        summary: Summary,
+        masked: Mapping[str, FloatArray],
+        estimates: Mapping[str, Estimate],
+        limits: Mapping[str, Interval],
+    ) -> Deviation:
+        """Compare the values of each configuration's tables; estimates outside the limits move to them."""
+        masked_columns, unmasked_columns = [], []
+        for name, limit in limits.items():
+            table_of = np.array([chosen[name] for chosen in summary.configurations.values()])
+            values = np.clip(estimates[name].values, limit.low, limit.high)
+            masked_columns.append(masked[name][table_of])
+            unmasked_columns.append(values[:, table_of])
+        return cls(
+            tuple(summary.configurations),
+            tuple(limits),
+            np.stack(masked_columns, axis=-1),
+            np.stack(unmasked_columns, axis=-1),
+        )
+
+    @cached_property
+    def each(self) -> FloatArray:
+        """The deviation of each attribute; replicates x configurations x attributes."""
+        return np.abs(self.unmasked - self.masked)
+
+    @cached_property
+    def by_replicate(self) -> FloatArray:
+        """The predictive utility deviation in each replicate; replicates x configurations."""
+        return np.asarray(self.each.mean(axis=2))
+
+    @cached_property
+    def pud(self) -> FloatArray:
+        """The predictive utility deviation of each configuration, the mean over replicates."""
+        return np.asarray(self.by_replicate.mean(axis=0))
+
+    @cached_property
+    def size(self) -> float:
+        """The largest value of the measure, against which noise is small."""
+        return max(1e-300, float(np.abs(self.masked).max()), float(np.abs(self.unmasked).max()))
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether no deviation is larger than rounding noise."""
+        return float(self.each.max()) <= NOISE * self.size
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The configurations that share the first place."""
+        first = self._ranks(self.pud) == 1
+        return tuple(name for name, won in zip(self.configurations, first, strict=True) if won)
+
+    def ranking(self, low: FloatArray, high: FloatArray) -> pd.DataFrame:
+        """Return the configurations, best first, with bounds of their deviation."""
+        ranking = pd.DataFrame(
+            {
+                "configuration": self.configurations,
+                "pud": self.pud,
+                "pud_low": low,
+                "pud_high": high,
+                "rank": self._ranks(self.pud),
+            }
+        )
+        if len(self.by_replicate) > 1:
+            won = np.array([self._ranks(row) == 1 for row in self.by_replicate])
+            ranking["pud_std"] = self.by_replicate.std(axis=0, ddof=1)
+            ranking["wins"] = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
+        return ranking.sort_values("rank", kind="stable", ignore_index=True)
+
+    def frame(self, values: FloatArray) -> pd.DataFrame:
+        """Label a configurations x attributes array."""
+        index = pd.Index(self.configurations, name="configuration")
+        return pd.DataFrame(values, index=index, columns=list(self.attributes))
+
+    def _ranks(self, values: FloatArray) -> npt.NDArray[np.int64]:
+        """Competition ranks (1, 2, 2, 4); values that hardly differ from their predecessor are tied."""
+        order = np.argsort(values, kind="stable")
+        starts = np.concatenate([[True], np.diff(values[order]) > TIE * self.size])
+        ranks = np.empty(len(values), dtype=np.int64)
+        ranks[order] = np.flatnonzero(starts)[np.cumsum(starts) - 1] + 1
+        return ranks

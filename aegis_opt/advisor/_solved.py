@@ -1,0 +1,60 @@
+"""What has been solved about one summary, kept for the next question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aegis_opt.advisor._disclosure import disclosed_share
+from aegis_opt.advisor._question import Scope
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.reconstruction import Reconstruction
+from aegis_opt.summary import Summary
+
+Found = TypeVar("Found")
+
+
+def problems_of(summary: Summary, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
+    """Return the problems of one attribute: one from all views together, or one per masked table."""
+    if scope == "pooled":
+        return (summary.problem(attribute, histograms=histograms),)
+    tables = range(len(summary.attributes[attribute].tables))
+    return tuple(summary.problem(attribute, table=t, histograms=histograms) for t in tables)
+
+
+class SolvedTables:
+    """The problems posed and the tables found for one summary; none of them depends on the measure."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self._found: dict[Hashable, Any] = {}
+
+    def problems(self, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
+        """Return `problems_of` the summary; what a problem has worked out about its totals is kept too."""
+        histograms = histograms and self.summary.attributes[attribute].histogram is not None
+        return self._once(
+            ("problems", attribute, scope, histograms),
+            lambda: problems_of(self.summary, attribute, scope, histograms),
+        )
+
+    def solve(self, problems: tuple[Problem, ...], solver: Reconstructor) -> list[Reconstruction]:
+        """Reconstruct the tables of some of the problems that `problems` returned."""
+        return self._once(("tables", problems, solver), lambda: solver.reconstruct_many(problems))
+
+    def disclosed(self, problem: Problem, result: Reconstruction) -> float:
+        """Return the share of the records that the totals of one of the problems give away.
+
+        It needs the table of most entropy; NaN where the reconstruction is not proved to be that table.
+        """
+        if result.norm != "kl" or not result.optimal:
+            return np.nan
+        return self._once(("disclosed", problem), lambda: disclosed_share(problem, np.asarray(result.table)))
+
+    def _once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        if key not in self._found:
+            self._found[key] = compute()
+        found: Found = self._found[key]
+        return found
