@@ -8,177 +8,149 @@ The data flow is source -> summary -> problem -> reconstruction -> predictive ut
 >>> advice = ao.advise(summary, measure="mi")                                    # the advisor
 >>> advice.certified
 True
+
+What people use every day is here, the rest in public modules such as `masks`, `measures` and `errors`.
+A name is imported when it is first used.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aegis_opt import datasets
-from aegis_opt.advisor import Advice, advise
-from aegis_opt.analysis._optimal_range import optimal_range
-from aegis_opt.analysis._seeds import spread_over_seeds
-from aegis_opt.domain import Domain
-from aegis_opt.errors import (
-    AegisError,
-    ConfigurationError,
-    DatasetUnavailable,
-    InfeasibleProblem,
-    InvalidInput,
-    InvalidOption,
-    MaskError,
-    MissingDependency,
-    RoundingImpossible,
-    SourceError,
-    SummaryError,
-    UnknownColumn,
-    UnknownMask,
-    UnknownMeasure,
-    UnknownName,
-    UnknownSolver,
-)
-from aegis_opt.harness import Results, ResultsError, compare, compare_reconstructions, load_results
-from aegis_opt.masks import (
-    Blur,
-    Bucketize,
-    Configuration,
-    Configurations,
-    EraseDigits,
-    Generalize,
-    Hierarchy,
-    Identity,
-    Mask,
-    Prefix,
-    Suppress,
-    TopCode,
-    Truncate,
-    all_configurations,
-    candidate_masks,
-    count_configurations,
-    generate_configurations,
-    load_configurations,
-    save_configurations,
-)
-from aegis_opt.measures import (
-    Measure,
-    available_measures,
-    chi_square,
-    chi_square_corrected,
-    cramers_v,
-    cramers_v_corrected,
-    g1_error,
-    g2_error,
-    g3_error,
-    g3_loo_error,
-    get_measure,
-    goodman_kruskal_tau,
-    mutual_information,
-    mutual_information_corrected,
-    register_measure,
-    theils_u,
-    tvd,
-)
-from aegis_opt.problem import LinearConstraint, Problem, View
-from aegis_opt.release import OutputError, apply_configuration, source_domains
-from aegis_opt.report import write_report
-from aegis_opt.report._plotting import plot_ranking
-from aegis_opt.rounding import ROUNDINGS, round_table
-from aegis_opt.solvers.base import Capabilities, Reconstructor
-from aegis_opt.solvers.reconstruction import Reconstruction, Status
-from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
-from aegis_opt.summary import Summary, summarize
+from aegis_opt import _moved
 
 if TYPE_CHECKING:
+    from aegis_opt import advisor as advisor
+    from aegis_opt import analysis as analysis
+    from aegis_opt import datasets as datasets
+    from aegis_opt import distances as distances
+    from aegis_opt import domain as domain
+    from aegis_opt import errors as errors
+    from aegis_opt import harness as harness
+    from aegis_opt import masks as masks
+    from aegis_opt import measures as measures
+    from aegis_opt import problem as problem
+    from aegis_opt import release as release
+    from aegis_opt import report as report
+    from aegis_opt import rounding as rounding
+    from aegis_opt import solvers as solvers
+    from aegis_opt import sources as sources
+    from aegis_opt import summary as summary
+    from aegis_opt.advisor import Advice, Advisor, advise
+    from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
+    from aegis_opt.harness import compare
+    from aegis_opt.masks import (
+        Blur,
+        Bucketize,
+        Configuration,
+        Configurations,
+        EraseDigits,
+        Generalize,
+        Hierarchy,
+        Identity,
+        Prefix,
+        Suppress,
+        TopCode,
+        Truncate,
+        generate_configurations,
+        load_configurations,
+        save_configurations,
+    )
+    from aegis_opt.measures import chi_square, g3_error, get_measure, mutual_information, tvd
+    from aegis_opt.problem import Problem, View
+    from aegis_opt.release import apply_configuration, source_domains
     from aegis_opt.release._transformer import MaskingTransformer as MaskingTransformer
+    from aegis_opt.report._plotting import plot_ranking
+    from aegis_opt.solvers.reconstruction import Reconstruction, Status
+    from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
+    from aegis_opt.summary import Summary, summarize
+
+    __version__: str
 
 __all__ = [
-    "ROUNDINGS",
     "Advice",
+    "Advisor",
     "AegisError",
     "Blur",
     "Bucketize",
-    "Capabilities",
     "Configuration",
-    "ConfigurationError",
     "Configurations",
-    "DatasetUnavailable",
-    "Domain",
     "EraseDigits",
     "Generalize",
     "Hierarchy",
     "Identity",
     "InfeasibleProblem",
-    "InvalidInput",
-    "InvalidOption",
-    "LinearConstraint",
-    "Mask",
-    "MaskError",
-    "Measure",
-    "MissingDependency",
-    "OutputError",
     "Prefix",
     "Problem",
     "Reconstruction",
-    "Reconstructor",
-    "Results",
-    "ResultsError",
-    "RoundingImpossible",
-    "SourceError",
     "Status",
     "Summary",
-    "SummaryError",
     "Suppress",
     "TopCode",
     "Truncate",
-    "UnknownColumn",
-    "UnknownMask",
-    "UnknownMeasure",
-    "UnknownName",
     "UnknownSolver",
     "View",
     "advise",
-    "all_configurations",
     "apply_configuration",
-    "available_measures",
     "available_solvers",
-    "candidate_masks",
     "chi_square",
-    "chi_square_corrected",
     "compare",
-    "compare_reconstructions",
-    "count_configurations",
-    "cramers_v",
-    "cramers_v_corrected",
     "datasets",
-    "g1_error",
-    "g2_error",
     "g3_error",
-    "g3_loo_error",
     "generate_configurations",
     "get_measure",
     "get_reconstructor",
-    "goodman_kruskal_tau",
     "load_configurations",
-    "load_results",
     "mutual_information",
-    "mutual_information_corrected",
-    "optimal_range",
     "plot_ranking",
     "reconstruct",
-    "register_measure",
-    "round_table",
     "save_configurations",
     "source_domains",
-    "spread_over_seeds",
     "summarize",
-    "theils_u",
     "tvd",
-    "write_report",
 ]
 
+_NAMES = {  # module: the names taken from it
+    "advisor": "Advice Advisor advise",
+    "analysis": "",
+    "datasets": "",
+    "distances": "",
+    "domain": "",
+    "errors": "AegisError InfeasibleProblem UnknownSolver",
+    "harness": "compare",
+    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
+    "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
+    "measures": "chi_square g3_error get_measure mutual_information tvd",
+    "problem": "Problem View",
+    "release": "apply_configuration source_domains",
+    "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
+    "report": "",
+    "report._plotting": "plot_ranking",
+    "rounding": "",
+    "solvers": "",
+    "solvers.reconstruction": "Reconstruction Status",
+    "solvers.registry": "available_solvers get_reconstructor reconstruct",
+    "sources": "",
+    "summary": "Summary summarize",
+}
+_MODULES = [module for module in _NAMES if "." not in module]
+_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 
-def __getattr__(name: str) -> Any:
-    """Load `MaskingTransformer` when it is asked for: its base classes are scikit-learn's."""
-    if name == "MaskingTransformer":
-        from aegis_opt.release._transformer import MaskingTransformer
+if not TYPE_CHECKING:  # a type checker would take it as leave to use any name
 
-        return MaskingTransformer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name == "__version__":
+            from importlib.metadata import version
+
+            value = version("aegis-opt")
+        else:
+            return _moved.top_level_name(name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, *_HOMES, "__version__"})

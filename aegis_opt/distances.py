@@ -10,6 +10,8 @@ from scipy.special import kl_div
 
 from aegis_opt.errors import InvalidOption
 
+__all__ = ["NORMS", "distance"]
+
 Norm = Literal["kl", "l1", "l2", "linf"]
 NORMS: tuple[str, ...] = get_args(Norm)
 

@@ -13,6 +13,8 @@ import pandas as pd
 
 from aegis_opt.errors import InvalidInput
 
+__all__ = ["KINDS", "Domain", "Kind"]
+
 Kind = Literal["integer", "real", "boolean", "date", "datetime", "string"]
 KINDS: tuple[str, ...] = get_args(Kind)
 

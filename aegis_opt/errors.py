@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+__all__ = [
+    "AegisError",
+    "ConfigurationError",
+    "DatasetUnavailable",
+    "InfeasibleProblem",
+    "InvalidInput",
+    "InvalidOption",
+    "MaskError",
+    "MissingDependency",
+    "OutputError",
+    "RoundingImpossible",
+    "SourceError",
+    "SummaryError",
+    "UnknownColumn",
+    "UnknownMask",
+    "UnknownMeasure",
+    "UnknownName",
+    "UnknownSolver",
+]
 
 
 class AegisError(Exception):
@@ -22,6 +41,8 @@ class UnknownName(AegisError, LookupError):
     """A name that is in no registry; the text lists what exists."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], hint: str = "") -> None:
+        import difflib  # only here: the command line starts faster without it
+
         known = sorted(known)
         close = difflib.get_close_matches(str(name), known, n=1)
         text = f"unknown {kind} {str(name)!r}"

@@ -56,9 +56,9 @@ def folders(root: str | None) -> list[str | None]:
     return list(found)
 
 
-def masked_rows(column: pd.Series, mask: ao.Mask) -> pd.Series:
+def masked_rows(column: pd.Series, mask: ao.masks.Mask) -> pd.Series:
     """Mask a column row by row, as a tool without summaries would."""
-    domain = ao.Domain.of(column)
+    domain = ao.domain.Domain.of(column)
     grouping = mask.group(domain)
     return column.map(dict(zip(domain.to_list(), grouping.groups.tolist(), strict=True)))
 
@@ -69,7 +69,7 @@ def true_deviation(data: Input, measure: str) -> pd.Series:
     labels = pd.factorize(data.frame[data.label])[0]
     deviation = pd.Series(0.0, index=list(data.configurations))
     for name in data.attributes:
-        domain = ao.Domain.of(data.frame[name])
+        domain = ao.domain.Domain.of(data.frame[name])
         values = np.searchsorted(domain.values, data.frame[name].to_numpy())
         raw = _count(values, labels)
         for configuration, masks in data.configurations.items():

@@ -39,11 +39,13 @@ def quality(problems: list[ao.Problem], seeds: int) -> None:
         norm: [np.asarray(ao.reconstruct(p, "convex", norm=norm).table) for p in problems] for norm in NORMS
     }
     fitted = [np.asarray(ao.reconstruct(problem, "ipf").table) for problem in problems]
-    for name, rounding in ao.ROUNDINGS.items():
+    for name, rounding in ao.rounding.ROUNDINGS.items():
         repeats = seeds if rounding.random else 1
         broken, miss, worst_z = 0, 0.0, 0.0
         for problem, table in zip(problems, fitted, strict=True):
-            rounded = np.stack([ao.round_table(problem, table, name, seed=s) for s in range(repeats)])
+            rounded = np.stack(
+                [ao.rounding.round_table(problem, table, name, seed=s) for s in range(repeats)]
+            )
             residuals = np.array([problem.residual(one) for one in rounded])
             broken += int((residuals > 1e-9).sum())
             miss = max(miss, float(residuals.max()))
@@ -58,7 +60,9 @@ def quality(problems: list[ao.Problem], seeds: int) -> None:
             for problem, table, least in zip(problems, starts[norm], best[norm], strict=True):
                 if name == "hypergeometric":  # draws around the maximum-entropy table only
                     table = np.asarray(ao.reconstruct(problem, "ipf").table)
-                whole = [ao.round_table(problem, table, name, seed=s) for s in range(min(repeats, 20))]
+                whole = [
+                    ao.rounding.round_table(problem, table, name, seed=s) for s in range(min(repeats, 20))
+                ]
                 found += [distance(one, problem.prior, norm) / least for one in whole]
             ratios.append(float(np.mean(found)))
         share = broken / (len(problems) * repeats)
@@ -72,10 +76,10 @@ def speed() -> None:
     problem = problem_of(0, 20_000, 5, 50)
     table = np.asarray(ao.reconstruct(problem, "ipf").table)
     print("\n20,000 x 5 in 50 groups, one table")
-    for name in ao.ROUNDINGS:
-        ao.round_table(problem, table, name, seed=0)
+    for name in ao.rounding.ROUNDINGS:
+        ao.rounding.round_table(problem, table, name, seed=0)
         start = time.perf_counter()
-        whole = ao.round_table(problem, table, name, seed=1)
+        whole = ao.rounding.round_table(problem, table, name, seed=1)
         seconds = time.perf_counter() - start
         print(f"{name:<20} {seconds * 1e3:8.1f}ms  residual {problem.residual(whole):.0f}")
 

@@ -68,10 +68,10 @@ def measure_masking_rows(path: str, sample: int) -> dict[str, float]:
     rho = [ao.get_measure(measure) for measure in MEASURES]
     label = frame["label"]
 
-    def crosstab(column: pd.Series, mask: ao.Mask) -> Any:
+    def crosstab(column: pd.Series, mask: ao.masks.Mask) -> Any:
         return pd.crosstab(masked_rows(column, mask), label).to_numpy()
 
-    def group_by(column: pd.Series, mask: ao.Mask) -> Any:
+    def group_by(column: pd.Series, mask: ao.masks.Mask) -> Any:
         counted = label.groupby([column // mask.to_spec()["width"], label]).size()
         return counted.unstack(fill_value=0).to_numpy()  # noqa: PD010
 

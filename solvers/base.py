@@ -21,6 +21,8 @@ from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.reconstruction import Reconstruction, Status
 
+__all__ = ["Capabilities", "OnConflict", "Reconstructor", "Solution"]
+
 OnConflict = Literal["raise", "repair", "relax"]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from aegis_opt.problem._problem import Problem
 
+__all__ = ["Reconstruction", "Status"]
+
 
 class Status(Enum):
     """How a reconstruction ended; the value is a sentence for people."""

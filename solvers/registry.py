@@ -14,6 +14,8 @@ from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor
 from aegis_opt.solvers.reconstruction import Reconstruction
 
+__all__ = ["GROUP", "Solvers", "available_solvers", "get_reconstructor", "reconstruct", "solver_class"]
+
 GROUP = "aegis_opt.solvers"
 
 _BUILT_IN = {

@@ -1,15 +1,15 @@
-"""The advisor's command: `advise`."""
+"""The command `advise`: the configurations of a summary, ranked."""
 
 from __future__ import annotations
 
 import argparse
-import inspect
 from typing import Any
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
-from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, unit_of, verdict
+from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, title_of, verdict
 from aegis_opt.errors import InvalidOption
+from aegis_opt.measures import get_measure
 from aegis_opt.report._plotting import plot_ranking, require_matplotlib
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import Summary
@@ -28,7 +28,7 @@ def run_advise(arguments: argparse.Namespace) -> None:
             arguments.solver,
             arguments.scope,
             arguments.rounding,
-            arguments.seed,
+            arguments.seed or 0,
             replicates=arguments.replicates,
             histograms=False if arguments.no_histograms else None,
             progress=report,
@@ -44,14 +44,7 @@ def run_advise(arguments: argparse.Namespace) -> None:
 
 
 def _solver_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    own = inspect.signature(advise).parameters
-    for key, value in arguments.option:
-        if key in options:
-            arguments.refuse(f"argument --option: {key} is given twice")
-        if key in own:
-            arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
-        options[key] = value
+    options: dict[str, Any] = dict(arguments.option)
     try:
         get_reconstructor(arguments.solver, **options)
     except TypeError as error:  # a word where the solver compares numbers
@@ -63,16 +56,15 @@ def _solver_options(arguments: argparse.Namespace) -> dict[str, Any]:
 def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> None:
     console = make_console()
     ascii_only = console.options.ascii_only
-    console.print(
-        f"{len(advice.ranking)} configurations by deviation of {unit_of(advice)}, best first", style="bold"
-    )
+    measure = title_of(get_measure(advice.measure))
+    console.print(f"{len(advice.ranking)} configurations by deviation of {measure}, best first", style="bold")
     console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
     show_table(
         console,
         ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=arguments.by_attribute),
     )
-    hidden = len(advice.ranking) - len(advice.ranking.head(arguments.top or len(advice.ranking)))
-    if hidden:
+    hidden = len(advice.ranking) - (arguments.top or len(advice.ranking))
+    if hidden > 0:
         console.print(f"{hidden} more: --top all shows them\n")
     if arguments.by_attribute:
         show_table(console, attribute_table(advice))

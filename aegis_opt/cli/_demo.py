@@ -1,4 +1,4 @@
-"""The command `demo`: the whole story on data that the package makes by itself."""
+"""The command `demo`: from raw records to advice, on data that the package makes itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import argparse
 from pathlib import Path
 from statistics import mean
 
-import pandas as pd
-
 from aegis_opt import datasets
 from aegis_opt.advisor import Advice, advise
-from aegis_opt.cli._arguments import refuse_given
 from aegis_opt.cli._output import (
     listing,
     make_console,
@@ -19,13 +16,14 @@ from aegis_opt.cli._output import (
     progress,
     show_facts,
     show_table,
+    size_of,
 )
 from aegis_opt.cli._parser import DEMO_ROWS
-from aegis_opt.cli._provider import size_of
-from aegis_opt.cli._ranking import decimals_of, ranking_table, unit_of, verdict
+from aegis_opt.cli._ranking import decimals_of, ranking_table, title_of, verdict
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import MissingDependency
-from aegis_opt.measures import Measure, get_measure, tvd
+from aegis_opt.harness._truth import Case, prepare
+from aegis_opt.measures import get_measure, tvd
 from aegis_opt.problem import Problem
 from aegis_opt.report._plotting import plot_ranking
 from aegis_opt.solvers.registry import reconstruct
@@ -38,22 +36,20 @@ def run_demo(arguments: argparse.Namespace) -> None:
     """Run the demo that was asked for."""
     if arguments.data == "clinic":
         _clinic(arguments)
-        return
-    fixed = {"--rows": arguments.rows, "--seed": arguments.seed, "--measure": arguments.measure}
-    refuse_given(arguments, fixed, "the worked example is fixed; leave it out or use --data clinic")
-    _worked_example(arguments)
+    else:
+        _worked_example(arguments)
 
 
 def _clinic(arguments: argparse.Namespace) -> None:
     measure = get_measure("mi" if arguments.measure is None else arguments.measure)
     summary_file, picture = Path(arguments.output, "summary.json"), Path(arguments.output, "ranking.png")
     with progress(arguments, "making the clinic") as report:
-        rows = DEMO_ROWS if arguments.rows is None else arguments.rows
-        data = datasets.clinic(rows, seed=arguments.seed or 0)
+        data = datasets.clinic(arguments.rows or DEMO_ROWS, seed=arguments.seed or 0)
         summary = summarize(data.frame, data.label, data.configurations)
         summary.save(summary_file)
         advice = advise(summary_file, measure, progress=report)
-        truth = _true_deviation(data, advice, measure)
+        true = prepare(Case.of(data)).true_deviation(measure)
+        truth = {str(name): float(value) for name, value in true.items()}
     files = {"summary": str(summary_file)}
     try:
         plot_ranking(advice, picture, truth=truth)
@@ -85,14 +81,6 @@ def _clinic(arguments: argparse.Namespace) -> None:
     show_facts(console, facts)
 
 
-def _true_deviation(data: Dataset, advice: Advice, measure: Measure) -> dict[str, float]:
-    """Return the deviation of each configuration from the raw table, which only the demo has."""
-    label = data.frame[data.label]
-    unmasked = {name: measure(pd.crosstab(data.frame[name], label)) for name in advice.masked.columns}
-    deviation = (advice.masked - pd.Series(unmasked)).abs().mean(axis=1)
-    return {str(name): float(value) for name, value in deviation.items()}
-
-
 def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str]]:
     attributes = [f"{name} ({a.n_values} values)" for name, a in summary.attributes.items()]
     tables = sum(len(a.tables) for a in summary.attributes.values())
@@ -118,8 +106,8 @@ def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str
 
 def _heading(advice: Advice) -> str:
     return (
-        f"by deviation of {unit_of(advice)}: what masking costs, less is better; the first {_TOP} of "
-        f'{len(advice.ranking)}. "true" is from the raw table, which the advisor never saw.'
+        f"by deviation of {title_of(get_measure(advice.measure))}: what masking costs, less is better; the "
+        f'first {_TOP} of {len(advice.ranking)}. "true" is from the raw table, which the advisor never saw.'
     )
 
 
@@ -166,9 +154,8 @@ def _worked_example(arguments: argparse.Namespace) -> None:
     values = make_table("measure", "raw table", "masked table", "deviation", left=["measure"])
     for name, found in measures.items():
         measure = get_measure(name)
-        title = f"{measure.title} ({measure.unit})" if measure.unit else measure.title
         numbers = [found["raw"], found["masked"], abs(found["raw"] - found["masked"])]
-        values.add_row(title, *(f"{number:.{measure.digits}f}" for number in numbers))
+        values.add_row(title_of(measure), *(f"{number:.{measure.digits}f}" for number in numbers))
     show_table(console, values)
     console.print("Distance (TVD) of the maximum-entropy reconstruction from the raw table:")
     for known, distance in distances.items():

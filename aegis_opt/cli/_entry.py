@@ -1,4 +1,4 @@
-"""From the words typed to the command that runs them, and from errors to exit codes."""
+"""From the words typed to the command that they name, and from errors to exit codes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop us
             stream.reconfigure(errors="backslashreplace")
     arguments = build_parser().parse_args(argv)
-    module, _, function = arguments.run.partition(".")
+    if arguments.check is not None:
+        arguments.check(arguments)
+    command = arguments.command
     try:
-        getattr(import_module(f"aegis_opt.cli._{module}"), function)(arguments)
+        getattr(import_module(f"aegis_opt.cli._{command}"), f"run_{command}")(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # what is still buffered has no reader: let the interpreter's last flush go nowhere

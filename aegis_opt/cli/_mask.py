@@ -6,9 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from aegis_opt.cli._arguments import refuse_given
-from aegis_opt.cli._output import listing, make_console, print_json, progress, stoppable
-from aegis_opt.cli._provider import size_of
+from aegis_opt.cli._output import listing, make_console, print_json, progress, size_of, stoppable
 from aegis_opt.errors import ConfigurationError
 from aegis_opt.masks import Configuration, load_configurations
 from aegis_opt.release import apply_configuration, source_domains
@@ -21,7 +19,6 @@ def run_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is not None:
         _print_sql(arguments, configuration)
         return
-    refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
     with stoppable(), progress(arguments, f"masking {arguments.source}") as report:
         apply_configuration(arguments.source, configuration, output=arguments.output, progress=report)
     if arguments.json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import threading
@@ -113,6 +114,16 @@ def listing(items: Sequence[str], shown: int = 5) -> str:
     if len(items) <= shown:
         return ", ".join(items)
     return f"{', '.join(items[:shown])} and {len(items) - shown} more"
+
+
+def size_of(path: str | os.PathLike[str]) -> str:
+    """Return the size of a file in words, such as 16.6 kB."""
+    size = float(os.path.getsize(path))
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
 
 
 @contextmanager

@@ -1,18 +1,24 @@
-"""The commands and their arguments; nothing heavy is imported to print a help text."""
+"""The commands and their options. Nothing heavy is imported to print a help text or to refuse wrong usage."""
 
 from __future__ import annotations
 
 import argparse
-from importlib.metadata import version
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from aegis_opt.cli._arguments import file_ending_in, key_value, number_or_all, number_or_word, whole_number
+from aegis_opt.cli._arguments import (
+    file_ending_in,
+    key_value,
+    number_or_all,
+    number_or_word,
+    refuse_given,
+    whole_number,
+)
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 DEMO_ROWS = 10_000
 
-_PICTURES = (".png", ".pdf", ".svg")
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
 
 _STEPS = """\
@@ -26,19 +32,29 @@ exit codes: 0 it worked, 1 it did not (the reason is on stderr), 2 wrong usage
 """
 
 _ADVICE = """\
-The deviation of a configuration is the mean over the attributes of |rho(A; Y) - rho(mask(A); Y)|, rho being
-the measure: what masking costs in predictive utility. Less is better.
+The deviation of a configuration is the mean over the attributes of |rho(A; Y) - rho(mask(A); Y)|, where rho
+is the measure: what masking costs in predictive utility. Less is better.
 
-Exit code 0 also where no winner can be named: the estimate then cannot tell, and the answer says why and
-what to use instead ("best" is null in --json).
+The exit code is 0 even where no winner can be named: the estimate then cannot tell, and the answer says why
+and what to use instead ("best" is null in --json).
 """
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keep line breaks, and leave room for the longest command."""
+    """Keep line breaks, and make the first column wide enough for the longest command."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
+
+
+class _Version(argparse.Action):
+    """Print the version; it is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"aegis-opt {version('aegis-opt')}")
+        parser.exit()
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -50,191 +66,143 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("-V", "--version", action="version", version=f"aegis-opt {version('aegis-opt')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _report, _solvers):
         add(commands)
     return parser
 
 
 def _demo(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "demo",
-        "demo.run_demo",
-        "tell the whole story on made-up data, offline",
-        "clinic: twelve configurations of a synthetic clinic, ranked; as the demo has made the raw table,\n"
-        "it also shows the truth that an advisor never sees. worked-example: the numbers of the Aegis\n"
+        "go from raw records to advice on made-up data, offline",
+        "clinic: twelve configurations of a synthetic clinic, ranked; the demo has made the raw table, so\n"
+        "it also shows the truth, which an advisor never sees. worked-example: the numbers of the Aegis\n"
         "paper's example of 100 people.",
-    )
-    parser.add_argument(
-        "--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic"
-    )
-    parser.add_argument(
-        "--output", type=_folder, default="out", metavar="DIR", help="folder for what is made (default out)"
-    )
-    parser.add_argument(
-        "--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})"
-    )
-    parser.add_argument("--seed", type=whole_number(0), metavar="S", help="of the clinic (default 0)")
-    parser.add_argument("--measure", help="to rank the clinic's configurations by (default mi)")
+        _check_demo,
+    ).add_argument
+    add("--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic")
+    add("--output", type=_folder, default="out", metavar="DIR", help="folder for the files (default out)")
+    add("--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})")
+    add("--seed", **_seed("of the clinic"))
+    add("--measure", help="to rank the clinic's configurations by (default mi)")
+
+
+def _check_demo(arguments: argparse.Namespace) -> None:
+    if arguments.data == "worked-example":
+        fixed = {"--rows": arguments.rows, "--seed": arguments.seed, "--measure": arguments.measure}
+        refuse_given(arguments, fixed, "the worked example is fixed; leave it out or use --data clinic")
 
 
 def _generate(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "generate",
-        "provider.run_generate",
         "draw masking configurations that fit a table",
         "Equal seeds give equal configurations. The label is never masked.",
-    )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
-    parser.add_argument("--label", required=True, help="column of the class label")
-    parser.add_argument("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
-    parser.add_argument("--seed", type=whole_number(0), metavar="S", help="of the random draw (default 0)")
-    parser.add_argument(
-        "--strength",
-        type=number_or_word,
-        help="light, medium, strong, or the information loss from 0 to 1 (default medium)",
-    )
-    parser.add_argument(
-        "--attribute",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="mask only this column; may be repeated (default: all but the label)",
-    )
-    parser.add_argument("--all", action="store_true", help="list every combination of candidate masks")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=file_ending_in(".json", ".yaml", ".yml"),
-        metavar="FILE",
-        help="configuration file to write (.json, .yaml)",
-    )
+        _check_generate,
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", required=True, help="column of the class label")
+    add("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
+    add("--seed", **_seed("of the random draw"))
+    strength = "light, medium, strong, or the information loss from 0 to 1 (default medium)"
+    add("--strength", type=number_or_word, help=strength)
+    only = "mask only this column; may be repeated (default: all but the label)"
+    add("--attribute", action="append", default=[], metavar="NAME", help=only)
+    add("--all", action="store_true", help="list every combination of candidate masks")
+    add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
+
+
+def _check_generate(arguments: argparse.Namespace) -> None:
+    if arguments.all:
+        drawn = {"-n": arguments.n, "--seed": arguments.seed, "--strength": arguments.strength}
+        refuse_given(arguments, drawn, "--all draws nothing at random")
 
 
 def _summarize(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "summarize",
-        "provider.run_summarize",
         "scan a table once and write what may be shared about it",
         "The summary holds masked joint tables, the label counts and (unless told otherwise) how often each\n"
         "value of an attribute occurs. Columns that no configuration masks are not read.",
-    )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
-    parser.add_argument("--label", help="column of the class label (default: as the configurations say)")
-    parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
-    parser.add_argument(
-        "--no-histograms", action="store_true", help="do not share the values and their counts"
-    )
-    parser.add_argument(
-        "--max-values",
-        type=whole_number(10),
-        metavar="N",
-        help="coarsen columns of more distinct values (default: every value counts)",
-    )
-    parser.add_argument(
-        "--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)"
-    )
-    parser.add_argument("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=file_ending_in(".json", ".json.gz"),
-        metavar="FILE",
-        help="summary to write (.json, .json.gz)",
-    )
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", help="column of the class label (default: as the configurations say)")
+    add("--configurations", required=True, metavar="FILE", help="configuration file")
+    add("--no-histograms", action="store_true", help="do not share the values and their counts")
+    coarsen = "coarsen columns of more distinct values (default: every value counts)"
+    add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
+    add("--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)")
+    add("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
+    add("-o", "--output", required=True, **_file("summary to write", ".json", ".json.gz"))
 
 
 def _advise(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "advise",
-        "advise.run_advise",
         "rank configurations by the predictive utility they lose",
         _ADVICE,
-    )
-    parser.add_argument("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
-    parser.add_argument("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
-    parser.add_argument(
-        "--solver", default="ipf", help="how to reconstruct (default ipf; see aegis-opt solvers)"
-    )
-    parser.add_argument(
-        "--scope",
-        choices=("pooled", "single"),
-        default="pooled",
-        help="reconstruct from all views together, or each configuration from its own (default pooled)",
-    )
-    parser.add_argument(
-        "--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)"
-    )
-    parser.add_argument(
-        "--seed", type=whole_number(0), default=0, metavar="S", help="of what is random (default 0)"
-    )
-    parser.add_argument(
-        "--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)"
-    )
-    parser.add_argument("--no-histograms", action="store_true", help="do as if no histograms were shared")
-    parser.add_argument(
-        "--option",
-        type=key_value,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the solver, such as norm=l1; may be repeated",
-    )
-    parser.add_argument(
-        "--top",
-        type=number_or_all,
-        default=10,
-        metavar="N",
-        help="places to show, or all (default 10; --json and --plot have all)",
-    )
-    parser.add_argument("--by-attribute", action="store_true", help="show each attribute's deviation too")
-    parser.add_argument(
-        "--plot",
-        type=file_ending_in(*_PICTURES),
-        metavar="FILE",
-        help=f"draw the ranking ({', '.join(_PICTURES)})",
-    )
+        _check_advise,
+    ).add_argument
+    add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
+    add("--solver", default="ipf", help="how to reconstruct (default ipf; see aegis-opt solvers)")
+    scope = "reconstruct from all views together, or each configuration from its own (default pooled)"
+    add("--scope", choices=("pooled", "single"), default="pooled", help=scope)
+    add("--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)")
+    add("--seed", **_seed("of what is random"))
+    add("--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)")
+    add("--no-histograms", action="store_true", help="do as if no histograms were shared")
+    option = "an option of the solver, such as norm=l1; may be repeated"
+    add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
+    top = "places to show, or all (default 10; --json and --plot have all)"
+    add("--top", type=number_or_all, default=10, metavar="N", help=top)
+    add("--by-attribute", action="store_true", help="show each attribute's deviation too")
+    add("--plot", **_file("draw the ranking", ".png", ".pdf", ".svg"))
+
+
+def _check_advise(arguments: argparse.Namespace) -> None:
+    keys = [key for key, _ in arguments.option]
+    for key in keys:
+        if keys.count(key) > 1:
+            arguments.refuse(f"argument --option: {key} is given twice")
+        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates"):
+            arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
 
 
 def _mask(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "mask",
-        "mask.run_mask",
         "mask a table by one configuration",
         "Columns that are not masked, and the order of the rows, stay as they are.",
+        _check_mask,
     )
     parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
     parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
     parser.add_argument("--name", help="of the configuration (default: the only one in the file)")
     result = parser.add_mutually_exclusive_group(required=True)
-    result.add_argument(
-        "-o",
-        "--output",
-        type=file_ending_in(".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq"),
-        metavar="FILE",
-        help="masked table to write (.csv, .tsv, also .gz; .parquet)",
-    )
-    result.add_argument(
-        "--sql",
-        choices=("duckdb", "postgresql", "snowflake", "spark"),
-        help="print the SELECT that masks such a table instead",
-    )
+    tables = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+    result.add_argument("-o", "--output", **_file("masked table to write", *tables))
+    dialects = ("duckdb", "postgresql", "snowflake", "spark")
+    result.add_argument("--sql", choices=dialects, help="print the SELECT that masks such a table instead")
     parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
+
+
+def _check_mask(arguments: argparse.Namespace) -> None:
+    if arguments.sql is None:
+        refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
 
 
 def _compare(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "compare",
-        "compare.run_compare",
         "judge solvers, norms and roundings by the truth, on raw data",
         "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
         "command; another source with the same output folder is added to it.",
@@ -277,32 +245,22 @@ def _compare(commands: Commands) -> None:
 
 
 def _report(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "report",
-        "report.run_report",
         "show a comparison as one page with tables and figures",
         "The page needs nothing but a browser: it holds its data and loads nothing.",
-    )
-    parser.add_argument("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="report.html",
-        type=file_ending_in(".html", ".htm"),
-        metavar="FILE",
-        help="page to write (default report.html)",
-    )
-    parser.add_argument(
-        "--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder"
-    )
+    ).add_argument
+    add("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
+    page = _file("page to write, default report.html", ".html", ".htm")
+    add("-o", "--output", default="report.html", **page)
+    add("--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder")
 
 
 def _solvers(commands: Commands) -> None:
     _add_command(
         commands,
         "solvers",
-        "solvers.run_solvers",
         "list the solvers, roundings and measures that can be chosen",
         "Solver options are given as --option key=value to advise.",
     )
@@ -315,10 +273,22 @@ def _folder(text: str) -> str:
     return text
 
 
+def _seed(what: str) -> dict[str, Any]:
+    return {"type": whole_number(0), "metavar": "S", "help": f"{what} (default 0)"}
+
+
+def _file(what: str, *endings: str) -> dict[str, Any]:
+    return {"type": file_ending_in(*endings), "metavar": "FILE", "help": f"{what} ({', '.join(endings)})"}
+
+
 def _add_command(
-    commands: Commands, name: str, run: str, summary: str, details: str = ""
+    commands: Commands,
+    name: str,
+    summary: str,
+    details: str = "",
+    check: Callable[[argparse.Namespace], None] | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all of them have; `run` is the module.function that does it."""
+    """Add a command with the options that all of them have; `check` refuses what does not go together."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -329,5 +299,5 @@ def _add_command(
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(run=run, refuse=parser.error)
+    parser.set_defaults(check=check, refuse=parser.error)
     return parser

@@ -1,4 +1,4 @@
-"""An advice in words and tables, as `advise` and `demo` show it."""
+"""Advice in words and tables, as `advise` and `demo` show it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aegis_opt.advisor import Advice
 from aegis_opt.cli._output import bar, make_table
-from aegis_opt.measures import get_measure
+from aegis_opt.measures import Measure, get_measure
 from aegis_opt.report._plotting import decimals_for
 from aegis_opt.summary import Summary
 
@@ -95,7 +95,7 @@ def attribute_table(advice: Advice) -> Table:
 
 
 def verdict(advice: Advice, summary: Summary) -> list[tuple[str, str]]:
-    """Say who won, why, how sure that is, and what to beware of."""
+    """Say which configuration won and why, how certain that is, and what to beware of."""
     facts = []
     if advice.best is None:
         facts.append(("Best", "cannot tell"))
@@ -125,9 +125,8 @@ def masks_of(summary: Summary, configuration: str) -> str:
     return ", ".join(texts)
 
 
-def unit_of(advice: Advice) -> str:
-    """Name the measure with its unit, such as ``mutual information (bits)``."""
-    measure = get_measure(advice.measure)
+def title_of(measure: Measure) -> str:
+    """Name a measure with its unit, such as ``mutual information (bits)``."""
     return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from aegis_opt.cli._output import make_console, print_json, progress
-from aegis_opt.cli._provider import size_of
+from aegis_opt.cli._output import make_console, print_json, progress, size_of
 from aegis_opt.report import write_report
 
 

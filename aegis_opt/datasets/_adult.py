@@ -1,4 +1,4 @@
-"""UCI Adult: a table known to everybody, loaded from where it is."""
+"""UCI Adult, a table that everybody knows, loaded from wherever it is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import flag
 from aegis_opt.datasets._dataset import Dataset
 from aegis_opt.errors import DatasetUnavailable, MissingDependency, SourceError
 
@@ -86,13 +87,14 @@ def adult(path: str | os.PathLike[str] | None = None, *, allow_download: bool = 
     >>> data.label, data.frame.loc[0, "workclass"]
     ('income', '?')
     """
+    may_download = flag("allow_download", allow_download)
     if path is not None:
         return _dataset(_read(Path(path), "given as path"), f"the file {os.fspath(path)}")
     if named := os.environ.get(_VARIABLE):
         return _dataset(_read(Path(named), f"named by {_VARIABLE}"), f"the file {named}")
     if (shipped := _shipped_file()) is not None:
         return _dataset(_read(shipped, "shipped by a package"), f"the file {shipped}")
-    if not allow_download:
+    if not may_download:
         raise _unavailable("there is no local copy, and allow_download=False")
     return _dataset(_from_openml(), "OpenML (training and test rows together)")
 

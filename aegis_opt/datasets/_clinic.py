@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt.datasets._dataset import Dataset, whole_number
+from aegis_opt._options import whole_number
+from aegis_opt.datasets._dataset import Dataset
 from aegis_opt.datasets._worked_example import HEALTH
 from aegis_opt.masks import (
     Blur,
@@ -29,14 +30,14 @@ _CUTS = np.array([-2.6, -0.9, 0.9, 2.6])  # of the latent score, between the fiv
 def clinic(n: int = 2000, seed: int = 0) -> Dataset:
     """Make the records of a clinic of `n` patients, with twelve configurations of varying strength.
 
-    Health is a latent score cut into five classes. Age matters most (health falls slowly at first, faster
+    Health is a latent score cut into five classes. Age matters most (health falls slowly at first and faster
     later), then weight (both under- and overweight harm, relative to what is usual at that age), then the
-    zip code (some regions, and some offices within them, are healthier); logistic noise does the rest.
+    zip code (some regions, and some offices within them, are healthier). Logistic noise is added.
 
     Parameters
     ----------
     n : int
-        Number of patients, at least 1. Ten million take some ten seconds.
+        Number of patients, at least 1. Ten million take about ten seconds.
     seed : int
         Equal seeds and sizes give equal data.
 
@@ -102,7 +103,7 @@ def _place_effects() -> npt.NDArray[np.float64]:
 
 
 def _configurations() -> Configurations:
-    """Twelve ways to mask a patient: what one keeps fine, it pays for elsewhere."""
+    """Twelve ways to mask a patient; what keeps one attribute fine is coarse elsewhere."""
     old = 45
     young_old = Generalize({"Young": list(range(old)), "Old": list(range(old, _AGES))})
     return Configurations(

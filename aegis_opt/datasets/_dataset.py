@@ -1,13 +1,12 @@
-"""What every loader returns, and the check of its arguments."""
+"""What every loader returns: a table with its label and perhaps configurations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from aegis_opt.errors import InvalidInput, UnknownColumn
+from aegis_opt.errors import UnknownColumn
 from aegis_opt.masks import Configurations
 
 
@@ -49,10 +48,3 @@ class Dataset:
     def attributes(self) -> tuple[str, ...]:
         """The columns other than the label, in order."""
         return tuple(str(column) for column in self.frame.columns if column != self.label)
-
-
-def whole_number(name: str, value: object, *, least: int) -> int:
-    """Return `value` as an int if it is a whole number of at least `least`; name it in the error if not."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)

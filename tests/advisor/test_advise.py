@@ -13,7 +13,7 @@ from true_deviation import agreement, true_pud
 
 import aegis_opt as ao
 
-MONOTONE = [name for name in ao.available_measures() if ao.get_measure(name).monotone]
+MONOTONE = [name for name in ao.measures.available_measures() if ao.get_measure(name).monotone]
 
 
 @pytest.fixture(scope="module")
@@ -182,18 +182,18 @@ def test_progress_is_told(summary: ao.Summary) -> None:
 def test_options_that_make_no_sense_are_refused(
     summary: ao.Summary, options: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(ao.InvalidOption, match=message):
+    with pytest.raises(ao.errors.InvalidOption, match=message):
         ao.advise(summary, **options)  # type: ignore[arg-type]
 
 
 def test_asking_for_histograms_that_were_not_shared_is_an_error(clinic: ao.datasets.Dataset) -> None:
     summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations, histograms=False)
-    with pytest.raises(ao.InvalidOption, match="no histogram of 'age'"):
+    with pytest.raises(ao.errors.InvalidOption, match="no histogram of 'age'"):
         ao.advise(summary, histograms=True)
 
 
 def test_unknown_names_list_what_exists(summary: ao.Summary) -> None:
-    with pytest.raises(ao.UnknownMeasure, match="did you mean 'chi2'"):
+    with pytest.raises(ao.errors.UnknownMeasure, match="did you mean 'chi2'"):
         ao.advise(summary, measure="chi")
     with pytest.raises(ao.UnknownSolver, match="known: "):
         ao.advise(summary, solver="magic")

@@ -20,7 +20,7 @@ SLACK = 1e-6  # records
 
 
 @dataclass(frozen=True)
-class Recording(ao.Measure):
+class Recording(ao.measures.Measure):
     """Mutual information that keeps every table it is asked to measure."""
 
     calls: list[list[np.ndarray]] = field(default_factory=list, compare=False)
@@ -77,7 +77,7 @@ def _contradictory() -> ao.Summary:
 def _cases() -> Iterator[Any]:
     for name, able in ao.available_solvers().items():
         for norm in able.norms if len(able.norms) > 1 else (None,):
-            for rounding in (None, *({} if able.integer else ao.ROUNDINGS)):
+            for rounding in (None, *({} if able.integer else ao.rounding.ROUNDINGS)):
                 for scope in ("pooled", "single"):
                     words = [name, norm, rounding, scope]
                     options = {"norm": norm} if norm else {}
@@ -102,10 +102,10 @@ def _missed(attribute: AttributeSummary, table: np.ndarray, view: int | None) ->
 
 @pytest.mark.parametrize(("solver", "scope"), list(_cases()))
 def test_status_and_residual_are_those_of_the_tables_used(
-    people: ao.Summary, solver: ao.Reconstructor, scope: Any
+    people: ao.Summary, solver: ao.solvers.base.Reconstructor, scope: Any
 ) -> None:
     able = solver.capabilities
-    rounding = None if solver.rounding is None else ao.ROUNDINGS[solver.rounding]
+    rounding = None if solver.rounding is None else ao.rounding.ROUNDINGS[solver.rounding]
     keeps = able.keeps_totals and (rounding is None or rounding.keeps_totals)
     replicates = REPLICATES if solver.is_random else 1
     measure = _recording()
@@ -114,12 +114,12 @@ def test_status_and_residual_are_those_of_the_tables_used(
         return Advisor(people).advise(measure, solver, scope, replicates=replicates)
 
     if scope == "pooled" and not able.several_views:
-        with pytest.raises(ao.InvalidOption, match="one view"):
+        with pytest.raises(ao.errors.InvalidOption, match="one view"):
             ask()
         return
     try:
         advice = ask()
-    except (ao.RoundingImpossible, ao.InvalidOption):
+    except (ao.errors.RoundingImpossible, ao.errors.InvalidOption):
         if rounding is None or not rounding.keeps_totals:
             raise
         return  # only a rounding that promises something may find that it cannot keep the promise
@@ -161,7 +161,7 @@ def test_what_is_proved_rests_on_the_tables_before_rounding(people: ao.Summary) 
     assert plain.ranking["pud_low"].equals(rounded.ranking["pud_low"])
 
 
-@pytest.mark.parametrize("rounding", [None, *ao.ROUNDINGS])
+@pytest.mark.parametrize("rounding", [None, *ao.rounding.ROUNDINGS])
 @pytest.mark.parametrize("on_conflict", ["repair", "relax"])
 def test_contradictory_totals_are_repaired_before_rounding_and_certify_nothing(
     on_conflict: str, rounding: str | None
@@ -172,7 +172,7 @@ def test_contradictory_totals_are_repaired_before_rounding_and_certify_nothing(
     solver = ao.get_reconstructor("ipf", rounding=rounding, on_conflict=on_conflict)
     try:
         advice = ao.advise(summary, measure, solver)
-    except (ao.RoundingImpossible, ao.InvalidOption):
+    except (ao.errors.RoundingImpossible, ao.errors.InvalidOption):
         if on_conflict == "repair" or rounding is None:
             raise
         return  # relaxed totals are fractional, and no whole table meets them
@@ -181,7 +181,7 @@ def test_contradictory_totals_are_repaired_before_rounding_and_certify_nothing(
         max(_missed(summary.attributes["a"], table, None) for table in measure.calls[1])
     )
     assert row["residual"] > 0.1
-    keeps = rounding is None or ao.ROUNDINGS[rounding].keeps_totals
+    keeps = rounding is None or ao.rounding.ROUNDINGS[rounding].keeps_totals
     assert row["status"] == "REPAIRED" if keeps else row["status"] in ("REPAIRED", "VIOLATED")
     assert not advice.certified
     assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)

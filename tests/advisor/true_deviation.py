@@ -19,7 +19,7 @@ def true_pud(frame: pd.DataFrame, label: str, configurations: ao.Configurations,
     for name, configuration in configurations.items():
         deviations = []
         for a in attributes:
-            domain = ao.Domain.of(frame[a])
+            domain = ao.domain.Domain.of(frame[a])
             grouping = configuration.get(a, Identity()).group(domain)
             code = dict(zip(domain.to_list(), grouping.groups, strict=True))
             masked = frame[a].map(lambda v, code=code: code[None if pd.isna(v) else v])

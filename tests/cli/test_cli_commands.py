@@ -49,7 +49,7 @@ def test_worked_example_as_json(run: Run, tmp_path: Path) -> None:
     assert found["tvd"] == pytest.approx({"with histogram": 0.1730, "without histogram": 0.2853}, abs=5e-5)
 
 
-def test_demo_tells_the_story_and_leaves_picture_and_summary(run: Run, tmp_path: Path) -> None:
+def test_demo_ranks_the_clinic_and_leaves_picture_and_summary(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", "--rows", 300, "--seed", 3, "--output", tmp_path / "new")
     assert (code, err) == (0, "")
     data = ao.datasets.clinic(300, seed=3)
@@ -219,7 +219,7 @@ def test_option_values_are_typed(text: str, pair: tuple[str, object]) -> None:
 def test_solvers_lists_all_that_can_be_chosen(run: Run) -> None:
     code, out, _ = run("solvers")
     assert code == 0
-    for name in (*ao.available_solvers(), *ao.ROUNDINGS, *ao.available_measures()):
+    for name in (*ao.available_solvers(), *ao.rounding.ROUNDINGS, *ao.measures.available_measures()):
         assert any(line.split()[:1] == [name] for line in out.splitlines()), name
     _, out, _ = run("solvers", "--json")
     found = json.loads(out)
@@ -229,7 +229,7 @@ def test_solvers_lists_all_that_can_be_chosen(run: Run) -> None:
     assert ipf["options"]["max_iterations"] == 10_000
     assert {m["name"]: (m["higher_is_better"], m["monotone"]) for m in found["measures"]} == {
         name: (ao.get_measure(name).higher_is_better, ao.get_measure(name).monotone)
-        for name in ao.available_measures()
+        for name in ao.measures.available_measures()
     }
 
 

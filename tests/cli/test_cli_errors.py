@@ -197,6 +197,7 @@ def test_plot_without_matplotlib_fails_before_the_work(
         (["generate", "p.csv", "--label", "y", "-o", "m.json", "--all", "--seed", "0"], "--seed"),
         (["demo", "--data", "worked-example", "--rows", "9"], "--rows"),
         (["demo", "--rows", "0"], "'0'"),
+        (["mask", "p.csv", "--configurations", "m.json", "-o", "out.csv", "--table", "t"], "--table"),
         (["demo", "--output", ""], "must name a folder"),
         (["compare", "p.csv", "--configurations", "m.json", "-o", ""], "must name a folder"),
         (["report", "results", "--figures", ""], "must name a folder"),

@@ -44,7 +44,7 @@ def test_top_keeps_the_first_places(summary: ao.Summary) -> None:
     figure = plot_ranking(advice, top=3)
     assert names(figure) == [*advice.ranking["configuration"].head(3)]
     assert "the first 3 of 12" in texts(figure)
-    with pytest.raises(ao.InvalidInput, match="top"):
+    with pytest.raises(ao.errors.InvalidInput, match="top"):
         plot_ranking(advice, top=0)
 
 
@@ -94,7 +94,7 @@ def test_the_file_is_whole_or_not_there(summary: ao.Summary, tmp_path: Path) -> 
 def test_missing_matplotlib_is_told(summary: ao.Summary, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ao.MissingDependency, match=r"pip install 'aegis-opt\[plot\]'"):
+    with pytest.raises(ao.errors.MissingDependency, match=r"pip install 'aegis-opt\[plot\]'"):
         plot_ranking(ao.advise(summary))
 
 

@@ -12,7 +12,7 @@ import sklearn.datasets
 
 from aegis_opt import datasets
 from aegis_opt.datasets import _adult
-from aegis_opt.errors import DatasetUnavailable, MissingDependency, SourceError
+from aegis_opt.errors import DatasetUnavailable, InvalidOption, MissingDependency, SourceError
 
 SHIPPED = _adult._SHIPPED
 ROWS = """\
@@ -177,3 +177,8 @@ def test_a_path_that_is_no_file_is_named(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.data"):
         with pytest.raises(DatasetUnavailable, match="does not exist"):
             datasets.adult(path)
+
+
+def test_allow_download_is_true_or_false() -> None:
+    with pytest.raises(InvalidOption, match="allow_download must be True or False, not 'no'"):
+        datasets.adult(allow_download="no")  # type: ignore[arg-type]

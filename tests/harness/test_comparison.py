@@ -44,7 +44,7 @@ def test_the_truth_is_what_masking_the_rows_gives(measure) -> None:
         gaps = []
         for attribute in CLINIC.attributes:
             column = CLINIC.frame[attribute]
-            domain = ao.Domain.of(column)
+            domain = ao.domain.Domain.of(column)
             groups = masks.get(attribute, ao.Identity()).group(domain).groups
             masked = column.map(dict(zip(domain.to_list(), groups.tolist(), strict=True)))
             gaps.append(abs(rho(pd.crosstab(column, label)) - rho(pd.crosstab(masked, label))))
@@ -176,44 +176,56 @@ def test_progress_counts_up_to_the_end() -> None:
     ("options", "error", "text"),
     [
         ({"solvers": ["nothing"]}, ao.UnknownSolver, "known: convex, .*ipf"),
-        ({"measures": ["nothing"]}, ao.UnknownMeasure, "known: chi2"),
-        ({"solvers": []}, ao.InvalidInput, "at least one solver"),
-        ({"measures": []}, ao.InvalidInput, "at least one measure"),
-        ({"scopes": ["double"]}, ao.InvalidOption, "'double'"),
-        ({"scopes": ["single", "single"]}, ao.InvalidInput, "listed twice"),
-        ({"histograms": ["yes"]}, ao.InvalidOption, "'yes'"),
-        ({"seeds": [-1]}, ao.InvalidOption, "-1"),
-        ({"replicates": 0}, ao.InvalidOption, "replicates"),
-        ({"n_jobs": 0}, ao.InvalidOption, "n_jobs"),
-        ({"time_limit": 0}, ao.InvalidOption, "time_limit"),
-        ({"time_limit": "5"}, ao.InvalidOption, "time_limit must be a positive number .* not '5'"),
-        ({"time_limit": True}, ao.InvalidOption, "time_limit must be .* not True"),
-        ({"time_limit": float("nan")}, ao.InvalidOption, "time_limit must be .* not nan"),
-        ({"time_limit": 1e12}, ao.InvalidOption, r"at most 604800 \(a week\)"),
-        ({"time_limit": 10**400}, ao.InvalidOption, "at most 604800"),
-        ({"output": ""}, ao.InvalidOption, "output must name a folder, not ''"),
-        ({"solvers": "ipf"}, ao.InvalidInput, r"solvers must be a list, such as \['ipf'\], not 'ipf'"),
-        ({"solvers": {"solver": "ipf"}}, ao.InvalidInput, "solvers must be a list"),
-        ({"measures": "mi"}, ao.InvalidInput, r"measures must be a list, such as \['mi'\]"),
-        ({"measures": ao.get_measure("mi")}, ao.InvalidInput, "measures must be a list"),
-        ({"measures": ["mi", ao.get_measure("mi")]}, ao.InvalidInput, "a measure is listed twice: mi, mi"),
-        ({"norms": "l1"}, ao.InvalidInput, "norms must be a list"),
-        ({"norms": [], "solvers": ["convex"]}, ao.InvalidInput, "norms must be a list of at least one norm"),
-        ({"roundings": "none"}, ao.InvalidInput, "roundings must be a list"),
-        ({"roundings": []}, ao.InvalidInput, "at least one rounding"),
-        ({"scopes": "single"}, ao.InvalidInput, "scopes must be a list"),
-        ({"histograms": True}, ao.InvalidInput, "histograms must be a list"),
-        ({"histograms": []}, ao.InvalidInput, r"at least one choice \(True, False\)"),
-        ({"seeds": 3}, ao.InvalidInput, r"seeds must be a list, such as \[3\]"),
-        ({"seeds": [0, np.int64(0)]}, ao.InvalidInput, "a seed is listed twice: 0, 0"),
-        ({"seeds": [True]}, ao.InvalidOption, "not True"),
-        ({"seeds": [1.0]}, ao.InvalidOption, "not 1.0"),
-        ({"seeds": [2**63]}, ao.InvalidOption, "from 0 to 9223372036854775807"),
-        ({"name": "x", "source": [EXAMPLE]}, ao.InvalidInput, "several data sets"),
-        ({"source": [EXAMPLE, EXAMPLE]}, ao.InvalidInput, "listed twice: worked-example, worked-example"),
+        ({"measures": ["nothing"]}, ao.errors.UnknownMeasure, "known: chi2"),
+        ({"solvers": []}, ao.errors.InvalidInput, "at least one solver"),
+        ({"measures": []}, ao.errors.InvalidInput, "at least one measure"),
+        ({"scopes": ["double"]}, ao.errors.InvalidOption, "'double'"),
+        ({"scopes": ["single", "single"]}, ao.errors.InvalidInput, "listed twice"),
+        ({"histograms": ["yes"]}, ao.errors.InvalidOption, "'yes'"),
+        ({"seeds": [-1]}, ao.errors.InvalidOption, "-1"),
+        ({"replicates": 0}, ao.errors.InvalidOption, "replicates"),
+        ({"n_jobs": 0}, ao.errors.InvalidOption, "n_jobs"),
+        ({"time_limit": 0}, ao.errors.InvalidOption, "time_limit"),
+        ({"time_limit": "5"}, ao.errors.InvalidOption, "time_limit must be a positive number .* not '5'"),
+        ({"time_limit": True}, ao.errors.InvalidOption, "time_limit must be .* not True"),
+        ({"time_limit": float("nan")}, ao.errors.InvalidOption, "time_limit must be .* not nan"),
+        ({"time_limit": 1e12}, ao.errors.InvalidOption, r"at most 604800 \(a week\)"),
+        ({"time_limit": 10**400}, ao.errors.InvalidOption, "at most 604800"),
+        ({"output": ""}, ao.errors.InvalidOption, "output must name a folder, not ''"),
+        ({"solvers": "ipf"}, ao.errors.InvalidInput, r"solvers must be a list, such as \['ipf'\], not 'ipf'"),
+        ({"solvers": {"solver": "ipf"}}, ao.errors.InvalidInput, "solvers must be a list"),
+        ({"measures": "mi"}, ao.errors.InvalidInput, r"measures must be a list, such as \['mi'\]"),
+        ({"measures": ao.get_measure("mi")}, ao.errors.InvalidInput, "measures must be a list"),
+        (
+            {"measures": ["mi", ao.get_measure("mi")]},
+            ao.errors.InvalidInput,
+            "a measure is listed twice: mi, mi",
+        ),
+        ({"norms": "l1"}, ao.errors.InvalidInput, "norms must be a list"),
+        (
+            {"norms": [], "solvers": ["convex"]},
+            ao.errors.InvalidInput,
+            "norms must be a list of at least one norm",
+        ),
+        ({"roundings": "none"}, ao.errors.InvalidInput, "roundings must be a list"),
+        ({"roundings": []}, ao.errors.InvalidInput, "at least one rounding"),
+        ({"scopes": "single"}, ao.errors.InvalidInput, "scopes must be a list"),
+        ({"histograms": True}, ao.errors.InvalidInput, "histograms must be a list"),
+        ({"histograms": []}, ao.errors.InvalidInput, r"at least one choice \(True, False\)"),
+        ({"seeds": 3}, ao.errors.InvalidInput, r"seeds must be a list, such as \[3\]"),
+        ({"seeds": [0, np.int64(0)]}, ao.errors.InvalidInput, "a seed is listed twice: 0, 0"),
+        ({"seeds": [True]}, ao.errors.InvalidOption, "not True"),
+        ({"seeds": [1.0]}, ao.errors.InvalidOption, "not 1.0"),
+        ({"seeds": [2**63]}, ao.errors.InvalidOption, "from 0 to 9223372036854775807"),
+        ({"name": "x", "source": [EXAMPLE]}, ao.errors.InvalidInput, "several data sets"),
+        (
+            {"source": [EXAMPLE, EXAMPLE]},
+            ao.errors.InvalidInput,
+            "listed twice: worked-example, worked-example",
+        ),
         (
             {"source": ao.datasets.Dataset("bare", EXAMPLE.frame, "health", None, "")},
-            ao.InvalidInput,
+            ao.errors.InvalidInput,
             "'bare'",
         ),
     ],
@@ -232,7 +244,9 @@ def test_any_iterable_of_whole_numbers_is_a_list_of_seeds() -> None:
 
 
 def test_a_measure_that_other_processes_cannot_import_is_refused() -> None:
-    measure = ao.Measure("mine", "mine", lambda table: ao.g3_error(table), False, True)
-    with pytest.raises(ao.InvalidInput, match="'mine' is defined where other processes cannot import it"):
+    measure = ao.measures.Measure("mine", "mine", lambda table: ao.g3_error(table), False, True)
+    with pytest.raises(
+        ao.errors.InvalidInput, match="'mine' is defined where other processes cannot import it"
+    ):
         compare(EXAMPLE, measures=[measure], n_jobs=2)
     assert compare(EXAMPLE, measures=[measure])["status"].isin(["ok", "no winner"]).all()

@@ -37,15 +37,15 @@ def test_integerise_gives_whole_numbers_of_the_same_records() -> None:
 def test_a_peer_refuses_what_it_would_ignore(name) -> None:
     table = [[3, 1], [0, 2], [1, 1], [2, 2]]
     prior = ao.Problem.from_table(table, [0, 0, 1, 1], prior=[[1, 2], [1, 1], [1, 1], [1, 1]])
-    with pytest.raises(ao.InvalidOption, match="takes no prior"):
+    with pytest.raises(ao.errors.InvalidOption, match="takes no prior"):
         PEERS[name]().reconstruct(prior)
-    with pytest.raises(ao.InvalidOption, match="takes one view, not 2"):
+    with pytest.raises(ao.errors.InvalidOption, match="takes one view, not 2"):
         PEERS[name]().reconstruct(ao.Problem.from_table(table, [[0, 0, 1, 1], [0, 1, 0, 1]]))
 
 
 def test_a_peer_that_is_not_installed_says_how_to_install_it(monkeypatch) -> None:
     monkeypatch.setattr(Ipfn, "module", "no_such_library")
     with pytest.raises(
-        ao.MissingDependency, match=r"needs the package ipfn: pip install 'aegis-opt\[bench\]'"
+        ao.errors.MissingDependency, match=r"needs the package ipfn: pip install 'aegis-opt\[bench\]'"
     ):
         Ipfn().reconstruct(ao.Problem.from_table([[3, 1], [0, 2]], [0, 0]))

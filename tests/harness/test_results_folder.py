@@ -237,7 +237,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_scan(tmp_path) -> No
     (tmp_path / "file").write_text("precious")
     told = []
     for place in (tmp_path / "file" / "r", Path("/proc/nowhere"), tmp_path / ("long" * 100)):
-        with pytest.raises(ao.OutputError, match=r"cannot be written: .*; choose another place"):
+        with pytest.raises(ao.errors.OutputError, match=r"cannot be written: .*; choose another place"):
             run(place, progress=lambda *step: told.append(step))
     assert told == []
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

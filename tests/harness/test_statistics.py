@@ -75,7 +75,7 @@ def test_a_shifted_geometric_mean_lies_between_the_extremes_and_below_the_mean(v
 
 
 def test_gaps_are_not_averaged_over() -> None:
-    with pytest.raises(ao.InvalidInput, match="without gaps"):
+    with pytest.raises(ao.errors.InvalidInput, match="without gaps"):
         shifted_geometric_mean([1.0, np.nan], 1.0)
     assert shifted_geometric_mean([0.0, 5.0], 0.0) == 0.0
     assert shifted_geometric_mean([2.0, 8.0], 0.0) == pytest.approx(4.0)
@@ -104,7 +104,7 @@ def test_a_profile_averages_over_seeds_and_needs_a_shift_where_the_best_is_nothi
     frame = pd.DataFrame(
         {"dataset": "p", "variant": ["a", "a", "b"], "tvd": [0.0, 0.2, 0.0], "status": "optimal"}
     )
-    with pytest.raises(ao.InvalidInput, match="pass shift"):
+    with pytest.raises(ao.errors.InvalidInput, match="pass shift"):
         performance_profile(frame, "tvd", problem=["dataset"])
     profile = performance_profile(frame, "tvd", problem=["dataset"], shift=0.1, taus=[1, 2])
     assert profile.to_dict("list") == {"a": [0.0, 1.0], "b": [1.0, 1.0]}

@@ -154,11 +154,3 @@ def test_every_experiment_says_which_settings_it_takes() -> None:
     for experiment in EXPERIMENTS.values():
         assert experiment.takes
         assert set(experiment.takes) <= known
-
-
-def test_the_names_of_the_paper_are_at_hand() -> None:
-    import aegis_opt as ao
-
-    assert ao.EXPERIMENTS is EXPERIMENTS
-    assert ao.run_experiment is registry.run_experiment
-    assert callable(ao.run_research)

@@ -28,7 +28,7 @@ print(json.dumps({
     "first": ao.reconstruct(problem, "halves", weight=1.0).table[0].tolist(),
     "status": ao.reconstruct(problem, "halves").status.name,
     "broken": broken,
-    "measures": list(ao.available_measures()),
+    "measures": list(ao.measures.available_measures()),
     "same": ao.advise(summary, measure="purity").best == ao.advise(summary, measure="g3").best,
     "single": ao.advise(summary, scope="single", solver="halves", weight=0.2).best,
 }))

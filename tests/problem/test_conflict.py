@@ -85,7 +85,7 @@ def test_structural_zeros_are_kept_by_a_repair() -> None:
 
 
 def test_constraints_that_no_table_meets_are_named() -> None:
-    cap = ao.LinearConstraint(np.ones((2, 2)), upper=-1, name="less than nothing")
+    cap = ao.problem.LinearConstraint(np.ones((2, 2)), upper=-1, name="less than nothing")
     problem = ao.Problem([ao.View([0, 0], [[1, 2]])], constraints=[cap])
     with pytest.raises(ao.InfeasibleProblem, match="less than nothing"):
         ao.reconstruct(problem, "convex", on_conflict="repair")

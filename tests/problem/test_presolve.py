@@ -28,7 +28,7 @@ def test_priors_totals_and_constraints_keep_rows_apart() -> None:
     assert reduce(ao.Problem(views)).shape[0] == 1
     assert reduce(ao.Problem(views, histogram=[3, 3, 3, 4])).shape[0] == 2
     assert reduce(ao.Problem(views, prior=[[1, 1], [1, 1], [1, 2], [1, 2]])).shape[0] == 2
-    cap = ao.LinearConstraint([[1, 0], [0, 0], [0, 0], [0, 0]], upper=1)
+    cap = ao.problem.LinearConstraint([[1, 0], [0, 0], [0, 0], [0, 0]], upper=1)
     assert reduce(ao.Problem(views, constraints=[cap])).shape[0] == 2
 
 

@@ -31,7 +31,7 @@ def test_residual_counts_every_kind_of_violation() -> None:
     assert problem.residual(np.full((3, 2), np.nan)) == np.inf
     zeros = ao.Problem.from_table(TRUTH, [0, 0, 0], prior=[[1, 0], [1, 1], [1, 1]])
     assert zeros.residual([[2, 1], [1, 0], [0, 2]]) == 1  # a structural zero
-    limited = ao.Problem(zeros.views, constraints=[ao.LinearConstraint(np.eye(3, 2), upper=2)])
+    limited = ao.Problem(zeros.views, constraints=[ao.problem.LinearConstraint(np.eye(3, 2), upper=2)])
     assert limited.residual(TRUTH) == 2  # 3 + 1 against 2
 
 
@@ -55,7 +55,7 @@ def test_groups_may_be_names_of_a_frames_rows() -> None:
 
 def test_series_and_frames_must_name_rows_alike() -> None:
     view = ao.View(pd.Series([0, 0, 1], index=list("abc")), [[3, 1], [0, 2]])
-    with pytest.raises(ao.InvalidInput, match="name the rows differently"):
+    with pytest.raises(ao.errors.InvalidInput, match="name the rows differently"):
         ao.Problem([view], histogram=pd.Series([3, 1, 2], index=list("abd")))
 
 
@@ -81,18 +81,18 @@ def test_series_and_frames_must_name_rows_alike() -> None:
         (lambda: ao.Problem([ao.View([0], [[1, 2]])], prior=[[0, 0]]), "zero everywhere"),
         (lambda: ao.Problem([ao.View([0], [[1, 2]])], row_names=["a", "b"]), "2 names for 1 rows"),
         (lambda: ao.Problem.from_table(TRUTH, [0, 0]), "3 whole numbers"),
-        (lambda: ao.LinearConstraint([[1, np.inf]]), "finite"),
-        (lambda: ao.LinearConstraint([[1, 1]], lower=2, upper=1), "contain no number"),
+        (lambda: ao.problem.LinearConstraint([[1, np.inf]]), "finite"),
+        (lambda: ao.problem.LinearConstraint([[1, 1]], lower=2, upper=1), "contain no number"),
         (
             lambda: ao.Problem(
-                [ao.View([0], [[1, 2]])], constraints=[ao.LinearConstraint([[1]], name="cap")]
+                [ao.View([0], [[1, 2]])], constraints=[ao.problem.LinearConstraint([[1]], name="cap")]
             ),
             "'cap' is for a table of shape",
         ),
     ],
 )
 def test_bad_input_is_named(build: object, message: str) -> None:
-    with pytest.raises(ao.InvalidInput, match=message):
+    with pytest.raises(ao.errors.InvalidInput, match=message):
         build()  # type: ignore[operator]
 
 
@@ -103,5 +103,5 @@ def test_distances_are_those_of_their_definitions() -> None:
     assert distance(X, U, "linf") == 2
     expected = 3 * np.log(1.5) - 1 + 2 + (np.log(0.5) + 1) + (4 * np.log(2) - 2)
     assert distance(X, U, "kl") == pytest.approx(expected)
-    with pytest.raises(ao.InvalidOption, match=r"l3.*known: kl"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"l3.*known: kl"):
         distance(X, U, "l3")

@@ -241,26 +241,26 @@ class FirstLetter(Mask):
 def test_a_mask_of_another_package_is_looked_up():
     frame = pl.DataFrame({"x": ["beta", None, "alpha", "aa"]})
     assert apply_configuration(frame, {"x": FirstLetter()})["x"].to_list() == ["b", None, "a", "a"]
-    assert isinstance(FirstLetter().group(ao.Domain.of(["a"])), Grouping)
+    assert isinstance(FirstLetter().group(ao.domain.Domain.of(["a"])), Grouping)
 
 
 @pytest.mark.parametrize(
     ("masks", "error", "text"),
     [
-        ({"agee": Suppress()}, ao.UnknownColumn, "did you mean 'age'"),
+        ({"agee": Suppress()}, ao.errors.UnknownColumn, "did you mean 'age'"),
         (
             {"zip": Blur(10)},
-            ao.MaskError,
+            ao.errors.MaskError,
             "attribute 'zip': Blur(width=10) does not fit values of kind string",
         ),
         (
             {"age": Generalize({"a": [17, 42]})},
-            ao.MaskError,
+            ao.errors.MaskError,
             "attribute 'age': Generalize({'a': [...]}) does not",
         ),
-        ({"age": "suppress"}, ao.ConfigurationError, "attribute 'age': 'suppress' is no mask"),
-        ({"pay": Bucketize(width=1e-12)}, ao.MaskError, "attribute 'pay'"),
-        ({"Age": Prefix(1)}, ao.SourceError, "'age' and 'Age'"),
+        ({"age": "suppress"}, ao.errors.ConfigurationError, "attribute 'age': 'suppress' is no mask"),
+        ({"pay": Bucketize(width=1e-12)}, ao.errors.MaskError, "attribute 'pay'"),
+        ({"Age": Prefix(1)}, ao.errors.SourceError, "'age' and 'Age'"),
     ],
 )
 def test_masks_that_do_not_fit_are_named_and_nothing_is_written(tmp_path, masks, error, text):
@@ -275,14 +275,14 @@ def test_masks_that_do_not_fit_are_named_and_nothing_is_written(tmp_path, masks,
 
 def test_time_stamps_finer_than_a_microsecond_are_refused():
     frame = pd.DataFrame({"x": pd.to_datetime(["2020-01-01 00:00:00.123456789"])})
-    with pytest.raises(ao.SourceError, match="column 'x' has time stamps finer than a microsecond"):
+    with pytest.raises(ao.errors.SourceError, match="column 'x' has time stamps finer than a microsecond"):
         apply_configuration(frame, {"x": Truncate("day")})
 
 
 def test_integers_beyond_64_bits_are_an_error():
     with duckdb.connect() as connection:
         source = connection.sql("SELECT 170141183460469231731687303715884105727::HUGEINT AS x")
-        with pytest.raises(ao.SourceError, match="column 'x' holds integers beyond 64 bits"):
+        with pytest.raises(ao.errors.SourceError, match="column 'x' holds integers beyond 64 bits"):
             apply_configuration(source, {"x": Bucketize(width=10)})
 
 

@@ -80,7 +80,7 @@ def test_knowing_the_kind_is_enough_for_rules_and_lists(connection, kind):
     written = 0
     for mask in fitting(domain):
         if needs_a_domain(mask, kind):
-            with pytest.raises(ao.InvalidOption, match=r"domains=\{'x'"):
+            with pytest.raises(ao.errors.InvalidOption, match=r"domains=\{'x'"):
                 run(connection, mask, kind)
             continue
         written += 1
@@ -140,16 +140,20 @@ def test_missing_values_follow_the_mapping_where_they_are_looked_up(connection):
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"dialect": "oracle"}, ao.UnknownName, "unknown SQL dialect 'oracle'"),
-        ({"columns": ["zip"]}, ao.UnknownColumn, "'age'"),
-        ({"domains": {"age": "number"}}, ao.InvalidOption, "'number' is neither a domain nor a kind"),
-        ({"domains": {"age": "string"}}, ao.MaskError, "attribute 'age'"),
-        ({"domains": {"age": "date"}}, ao.InvalidOption, "domains={'age': Domain.of(values)}"),
-        ({"columns": "age"}, ao.InvalidOption, "write ['age'], not 'age'"),
-        ({"columns": ["age", 1]}, ao.InvalidOption, "1 is none"),
-        ({"columns": ["age", "age"]}, ao.InvalidOption, "names 'age' twice"),
+        ({"dialect": "oracle"}, ao.errors.UnknownName, "unknown SQL dialect 'oracle'"),
+        ({"columns": ["zip"]}, ao.errors.UnknownColumn, "'age'"),
+        ({"domains": {"age": "number"}}, ao.errors.InvalidOption, "'number' is neither a domain nor a kind"),
+        ({"domains": {"age": "string"}}, ao.errors.MaskError, "attribute 'age'"),
+        ({"domains": {"age": "date"}}, ao.errors.InvalidOption, "domains={'age': Domain.of(values)}"),
+        ({"columns": "age"}, ao.errors.InvalidOption, "write ['age'], not 'age'"),
+        ({"columns": ["age", 1]}, ao.errors.InvalidOption, "1 is none"),
+        ({"columns": ["age", "age"]}, ao.errors.InvalidOption, "names 'age' twice"),
         *(
-            ({"table": table, "domains": {"age": "integer"}}, ao.InvalidOption, f"{table!r} names no table")
+            (
+                {"table": table, "domains": {"age": "integer"}},
+                ao.errors.InvalidOption,
+                f"{table!r} names no table",
+            )
             for table in ("", None, 'peo"ple')
         ),
     ],
@@ -161,7 +165,9 @@ def test_wrong_requests_are_named(arguments, error, text):
 
 
 def test_ranges_need_to_know_the_column():
-    with pytest.raises(ao.InvalidOption, match=r"attribute 'age': how .* pass its domain.*source_domains"):
+    with pytest.raises(
+        ao.errors.InvalidOption, match=r"attribute 'age': how .* pass its domain.*source_domains"
+    ):
         Configuration({"age": Generalize(ranges=3)}).to_sql("spark")
 
 
@@ -181,7 +187,7 @@ def test_a_mask_alone_says_enough_about_most_columns(connection, kind):
 
 def test_a_value_that_no_mask_can_show_is_an_error_or_null(connection):
     huge = Domain.of([1.0, 1e300])
-    with pytest.raises(ao.MaskError, match="attribute 'x'"):
+    with pytest.raises(ao.errors.MaskError, match="attribute 'x'"):
         run(connection, Bucketize(width=0.5), huge)
     store(connection, huge)
     assert run(connection, Bucketize(width=0.5), "real") == ["[1, 1.5)", None]
@@ -192,17 +198,17 @@ def test_the_ends_of_64_bits(connection):
     values = store(connection, domain)
     for mask in (m for m in fitting(domain) if m not in (Blur(4), Blur(5))):
         assert_agree(run(connection, mask, domain), expected(mask, domain), values, mask)
-    with pytest.raises(ao.MaskError, match=r"attribute 'x': .* rounds beyond 64 bits"):
+    with pytest.raises(ao.errors.MaskError, match=r"attribute 'x': .* rounds beyond 64 bits"):
         run(connection, Blur(4), domain)
 
 
 def test_masked_values_that_would_merge_as_text_are_refused():
     mask = Generalize([[1, [10]], ["1", [20]]])
-    with pytest.raises(ao.MaskError, match="attribute 'x': the masked values 1 and '1'"):
+    with pytest.raises(ao.errors.MaskError, match="attribute 'x': the masked values 1 and '1'"):
         Configuration({"x": mask}).to_sql(domains={"x": "integer"})
 
 
 def test_years_that_engines_write_differently_are_refused():
     ancient = Domain("date", np.array(["-0043-03-15", "2000-01-01"], dtype="datetime64[D]"))
-    with pytest.raises(ao.MaskError, match="years 1 to 9999"):
+    with pytest.raises(ao.errors.MaskError, match="years 1 to 9999"):
         Configuration({"x": Truncate("year")}).to_sql(domains={"x": ancient})

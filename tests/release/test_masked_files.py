@@ -174,12 +174,12 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
         apply_configuration(FRAME, MASKS, output=path)
     assert f"{path} cannot be written: " in str(raised.value)
     assert isinstance(raised.value, ao.AegisError)
-    with pytest.raises(ao.InvalidOption, match="output must be the path of a file, not int"):
+    with pytest.raises(ao.errors.InvalidOption, match="output must be the path of a file, not int"):
         apply_configuration(FRAME, MASKS, output=1)
 
 
 def test_an_ending_that_says_no_format_is_refused_before_the_work(tmp_path):
-    with pytest.raises(ao.InvalidOption, match=r"masked\.xlsx.* let it end in \.csv"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"masked\.xlsx.* let it end in \.csv"):
         apply_configuration(tmp_path / "nowhere.csv", MASKS, output=tmp_path / "masked.xlsx")
 
 
@@ -192,7 +192,7 @@ def test_a_source_that_breaks_half_way_leaves_nothing(tmp_path, ending):
     else:
         frame.write_parquet(path)
         path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(ao.SourceError, match="people"):
+    with pytest.raises(ao.errors.SourceError, match="people"):
         apply_configuration(path, {"age": Suppress()}, output=tmp_path / "masked.csv")
     assert os.listdir(tmp_path) == [path.name]
 

@@ -63,9 +63,9 @@ def test_rules_know_values_that_were_never_seen():
 def test_values_that_a_mapping_does_not_list():
     mapping = {"n": Generalize({"few": [1, 2], "many": [3, 4]})}
     later = TRAIN.assign(n=[4, 5, 1])
-    with pytest.raises(ao.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
+    with pytest.raises(ao.errors.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
         MaskingTransformer(mapping).fit(TRAIN).transform(later)
-    with pytest.raises(ao.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
+    with pytest.raises(ao.errors.MaskError, match=r"attribute 'n': .* does not say what becomes of 5"):
         MaskingTransformer(mapping).fit(later)
     masked = MaskingTransformer(mapping, handle_unknown="missing").fit(TRAIN).transform(later)
     assert masked["n"].isna().tolist() == [False, True, False]
@@ -86,7 +86,7 @@ def test_a_mask_that_is_neither_rule_nor_list_knows_the_training_data():
     masking = MaskingTransformer({"age": Rank()}, handle_unknown="missing").fit(TRAIN)
     masked = masking.transform(TRAIN.assign(age=[31, 32, 10]))["age"]
     assert masked.dropna().tolist() == ["rank 2", "rank 0"]
-    with pytest.raises(ao.MaskError, match=r"attribute 'age': .* 32"):
+    with pytest.raises(ao.errors.MaskError, match=r"attribute 'age': .* 32"):
         MaskingTransformer({"age": Rank()}).fit(TRAIN).transform(TRAIN.assign(age=[31, 32, 10]))
 
 
@@ -147,9 +147,17 @@ def test_a_column_may_be_called_self():
 @pytest.mark.parametrize(
     ("frame", "error", "text"),
     [
-        (TRAIN[["age", "n", "zip"]], ao.InvalidInput, "the columns are 'age', 'n', 'zip', but were 'age'"),
-        (TRAIN.assign(age=["a", "b", "c"]), ao.MaskError, "attribute 'age': the values are of kind string"),
-        (TRAIN.to_numpy(), ao.InvalidInput, "pandas DataFrame, not numpy.ndarray"),
+        (
+            TRAIN[["age", "n", "zip"]],
+            ao.errors.InvalidInput,
+            "the columns are 'age', 'n', 'zip', but were 'age'",
+        ),
+        (
+            TRAIN.assign(age=["a", "b", "c"]),
+            ao.errors.MaskError,
+            "attribute 'age': the values are of kind string",
+        ),
+        (TRAIN.to_numpy(), ao.errors.InvalidInput, "pandas DataFrame, not numpy.ndarray"),
     ],
 )
 def test_frames_that_do_not_match_the_training_data(frame, error, text):
@@ -160,11 +168,11 @@ def test_frames_that_do_not_match_the_training_data(frame, error, text):
 
 
 def test_configurations_that_do_not_match_the_training_data():
-    with pytest.raises(ao.UnknownColumn, match="agee"):
+    with pytest.raises(ao.errors.UnknownColumn, match="agee"):
         MaskingTransformer({"agee": Suppress()}).fit(TRAIN)
-    with pytest.raises(ao.MaskError, match="attribute 'zip'"):
+    with pytest.raises(ao.errors.MaskError, match="attribute 'zip'"):
         MaskingTransformer({"zip": Blur(10)}).fit(TRAIN)
-    with pytest.raises(ao.InvalidOption, match="'ignore'"):
+    with pytest.raises(ao.errors.InvalidOption, match="'ignore'"):
         MaskingTransformer({}, handle_unknown="ignore").fit(TRAIN)
 
 

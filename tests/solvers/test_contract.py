@@ -30,12 +30,12 @@ def _variants() -> list[tuple[str, str | None]]:
 VARIANTS = _variants()
 
 
-def _build(variant: tuple[str, str | None], **options: object) -> ao.Reconstructor:
+def _build(variant: tuple[str, str | None], **options: object) -> ao.solvers.base.Reconstructor:
     name, norm = variant
     return ao.get_reconstructor(name, **({"norm": norm} if norm else {}), **options)
 
 
-def _refused(case: Case, able: ao.Capabilities) -> bool:
+def _refused(case: Case, able: ao.solvers.base.Capabilities) -> bool:
     return (case.several_views and not able.several_views) or (case.masked_label and not able.masked_label)
 
 
@@ -45,7 +45,7 @@ def test_every_solver_keeps_its_promises(variant: tuple[str, str | None], case_n
     case = ZOO[case_name]()
     solver = _build(variant)
     if _refused(case, solver.capabilities):
-        with pytest.raises(ao.InvalidOption, match=solver.name):
+        with pytest.raises(ao.errors.InvalidOption, match=solver.name):
             solver.reconstruct(case.problem)
         return
     result = solver.reconstruct(case.problem)
@@ -174,13 +174,13 @@ def test_an_unknown_solver_norm_or_option_is_named_with_what_exists() -> None:
     problem = ZOO["one group"]().problem
     with pytest.raises(ao.UnknownSolver, match="did you mean 'ipf'"):
         ao.reconstruct(problem, "ipff")
-    with pytest.raises(ao.InvalidOption, match=r"l1.*l2"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"l1.*l2"):
         ao.reconstruct(problem, "convex", norm="l3")
-    with pytest.raises(ao.InvalidOption, match=r"no option 'norm'.*tolerance"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"no option 'norm'.*tolerance"):
         ao.reconstruct(problem, "ipf", norm="l1")
-    with pytest.raises(ao.InvalidOption, match=r"unknown rounding 'floor'.*controlled"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"unknown rounding 'floor'.*controlled"):
         ao.reconstruct(problem, "ipf", rounding="floor")
-    with pytest.raises(ao.InvalidOption, match="seed"):
+    with pytest.raises(ao.errors.InvalidOption, match="seed"):
         ao.reconstruct(problem, "ipf", seed=-1)
-    with pytest.raises(ao.InvalidOption, match="on_conflict"):
+    with pytest.raises(ao.errors.InvalidOption, match="on_conflict"):
         ao.reconstruct(problem, "ipf", on_conflict="ignore")

@@ -35,7 +35,7 @@ def test_every_engine_returns_the_same_table(norm: str, engine: str) -> None:
 
 
 def test_an_unknown_engine_is_refused_with_the_installed_ones() -> None:
-    with pytest.raises(ao.InvalidOption, match=r"unknown engine 'SIMPLEX'.*CLARABEL, HIGHS"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"unknown engine 'SIMPLEX'.*CLARABEL, HIGHS"):
         Convex(norm="l1", engine="SIMPLEX")
 
 
@@ -43,36 +43,38 @@ def test_an_unknown_engine_is_refused_with_the_installed_ones() -> None:
     ("norm", "engine"), [("l2", "GLOP"), ("l2", "PDLP"), ("kl", "HIGHS"), ("kl", "OSQP")]
 )
 def test_an_engine_that_cannot_do_the_norm_is_refused(norm: str, engine: str) -> None:
-    with pytest.raises(ao.InvalidOption, match=rf"{engine} cannot minimise the norm '{norm}'.*CLARABEL"):
+    with pytest.raises(
+        ao.errors.InvalidOption, match=rf"{engine} cannot minimise the norm '{norm}'.*CLARABEL"
+    ):
         Convex(norm=norm, engine=engine)
 
 
 def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aegis_opt.solvers.convex._engines.find_spec", lambda name: None)
-    with pytest.raises(ao.MissingDependency, match="pip install Mosek"):
+    with pytest.raises(ao.errors.MissingDependency, match="pip install Mosek"):
         Convex(norm="kl", engine="MOSEK")
-    with pytest.raises(ao.MissingDependency, match="pip install gurobipy"):
+    with pytest.raises(ao.errors.MissingDependency, match="pip install gurobipy"):
         Convex(norm="l1", engine="gurobi")
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), True, "fast"])
 @pytest.mark.parametrize("option", ["time_limit", "tolerance"])
 def test_limits_must_be_positive_numbers(option: str, bad: object) -> None:
-    with pytest.raises(ao.InvalidOption, match=f"{option} must be a positive number"):
+    with pytest.raises(ao.errors.InvalidOption, match=f"{option} must be a positive number"):
         ao.get_reconstructor("convex", **{option: bad})
 
 
 def test_limits_that_an_engine_does_not_have_are_refused() -> None:
-    with pytest.raises(ao.InvalidOption, match=r"SCIPY has no time limit.*HIGHS"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"SCIPY has no time limit.*HIGHS"):
         Convex(norm="l1", engine="SCIPY", time_limit=1.0)
-    with pytest.raises(ao.InvalidOption, match=r"PDLP has no tolerance.*CLARABEL"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"PDLP has no tolerance.*CLARABEL"):
         Convex(norm="l1", engine="PDLP", tolerance=1e-8)
 
 
 def test_other_wrong_options_are_refused() -> None:
-    with pytest.raises(ao.InvalidOption, match=r"unknown norm 'l3'; known: kl, l1, l2, linf"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"unknown norm 'l3'; known: kl, l1, l2, linf"):
         Convex(norm="l3")
-    with pytest.raises(ao.InvalidOption, match="tie_break must be 'l2' or 'none'"):
+    with pytest.raises(ao.errors.InvalidOption, match="tie_break must be 'l2' or 'none'"):
         Convex(norm="l1", tie_break="kl")  # type: ignore[arg-type]
 
 

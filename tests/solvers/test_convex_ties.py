@@ -145,7 +145,7 @@ def test_extreme_tables_are_optimal_and_reach_the_end_of_the_range(norm: str) ->
 
 def test_wrong_cells_and_directions_are_named() -> None:
     problem = ZOO["one group"]().problem
-    with pytest.raises(ao.InvalidInput, match=r"cell \(0, 9\) is outside the 7 x 2 table"):
+    with pytest.raises(ao.errors.InvalidInput, match=r"cell \(0, 9\) is outside the 7 x 2 table"):
         optimal_range(problem, "l1", cells=[(0, 9)])
-    with pytest.raises(ao.InvalidInput, match="direction"):
+    with pytest.raises(ao.errors.InvalidInput, match="direction"):
         optimal_extreme(problem, "l1", [1.0, 2.0])

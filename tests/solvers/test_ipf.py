@@ -152,5 +152,5 @@ def test_a_masked_label_is_spread_over_its_classes() -> None:
 )
 def test_bad_options_are_refused(options: dict[str, object]) -> None:
     problem = ao.Problem.from_table(AGE_HEALTH, YOUNG_OLD)
-    with pytest.raises(ao.InvalidOption, match=next(iter(options))):
+    with pytest.raises(ao.errors.InvalidOption, match=next(iter(options))):
         ao.reconstruct(problem, "ipf", **options)

@@ -35,7 +35,7 @@ class Halves(Reconstructor):
         return Solution(self.weight * even + (1 - self.weight) * fitted, method="halves")
 
 
-PURITY = ao.Measure(
+PURITY = ao.measures.Measure(
     "purity",
     "purity",
     lambda F: np.asarray(F, dtype=float).max(axis=-1).sum(axis=-1) / np.asarray(F).sum(axis=(-2, -1)),

@@ -1,0 +1,82 @@
+"""The command `summarize`: what a provider shares about a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+
+from aegis_opt.cli._output import (
+    listing,
+    make_console,
+    make_table,
+    print_json,
+    progress,
+    show_table,
+    size_of,
+    stoppable,
+)
+from aegis_opt.summary import Summary, summarize
+
+
+def run_summarize(arguments: argparse.Namespace) -> None:
+    """Write a summary and show what is in it."""
+    scanning = progress(arguments, f"scanning {arguments.source}")
+    with stoppable(), scanning as report_progress, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below
+        summary = summarize(
+            arguments.source,
+            arguments.label,
+            arguments.configurations,
+            not arguments.no_histograms,
+            max_values=arguments.max_values,
+            on_many_values=arguments.on_many_values,
+            memory=arguments.memory,
+            progress=report_progress,
+        )
+        summary.save(arguments.output)
+    report = summary.report()
+    if arguments.json:
+        print_json(
+            {
+                "file": arguments.output,
+                "bytes": os.path.getsize(arguments.output),
+                "label": summary.label,
+                "records": summary.n_records,
+                "configurations": list(summary.configurations),
+                "attributes": report.to_dict("records"),
+            }
+        )
+        return
+    console = make_console()
+    table = make_table(
+        *("attribute", "kind", "distinct", "values", "masked tables", "histogram", "released unmasked by"),
+        left=["attribute", "kind"],
+    )
+    for name, kind, values, tables, histogram, unmasked_by, distinct, _ in report.itertuples(index=False):
+        shared, released = "shared" if histogram else "-", str(unmasked_by or "-")
+        table.add_row(name, kind, f"{distinct:,}", f"{values:,}", str(tables), shared, released)
+    show_table(console, table)
+    console.print(
+        f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "
+        f"label {summary.label!r}: written to {arguments.output} ({size_of(arguments.output)})",
+        soft_wrap=True,
+    )
+    for name, attribute in summary.attributes.items():
+        if attribute.coarsening is not None:
+            console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
+    if warning := _unmasked_warning(summary):
+        console.print(warning, soft_wrap=True)
+
+
+def _unmasked_warning(summary: Summary) -> str:
+    """Name the attributes whose raw joint table a configuration releases; empty where there is none."""
+    users: dict[str, list[str]] = {}
+    for configuration, attribute in summary.unmasked():
+        users.setdefault(attribute, []).append(configuration)
+    released = [f"{attribute} ({listing(names, shown=3)})" for attribute, names in users.items()]
+    return (
+        f"Released as it is, because a configuration does not mask it: {'; '.join(released)}."
+        if users
+        else ""
+    )
