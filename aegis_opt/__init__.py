@@ -78,8 +78,7 @@ from aegis_opt.measures import (
 )
 from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.release import OutputError, apply_configuration, source_domains
-from aegis_opt.report import write_report
-from aegis_opt.report._plotting import plot_ranking
+from aegis_opt.report import plot_ranking, write_report
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.base import Capabilities, Reconstructor
 from aegis_opt.solvers.reconstruction import Reconstruction, Status

@@ -27,7 +27,7 @@ from aegis_opt.datasets import Dataset
 from aegis_opt.errors import MissingDependency
 from aegis_opt.measures import Measure, get_measure, tvd
 from aegis_opt.problem import Problem
-from aegis_opt.report._plotting import plot_ranking
+from aegis_opt.report import plot_ranking
 from aegis_opt.solvers.registry import reconstruct
 from aegis_opt.summary import Summary, summarize
 
