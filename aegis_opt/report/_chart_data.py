@@ -141,9 +141,9 @@ def selections_of(results: Results) -> list[Selection]:
                 **_advice_notes(cells, choices),
                 **_reconstruction_notes(tried, boxes, profiles, prepared.time_limit(results)),
             }
-            selections.append(
-                Selection(dataset, scope, boxes, _points(tried), *profiles.values(), cells, choices, notes)
-            )
+            time, tvd = profiles["seconds_total"], profiles["tvd"]
+            figures = Selection(dataset, scope, boxes, _points(tried), time, tvd, cells, choices, notes)
+            selections.append(figures)
     return selections
 
 
@@ -224,9 +224,13 @@ def _cells(averages: pd.DataFrame) -> Iterator[Cell]:
         if n and share is None:
             notes.append("all configurations are equally good")
         yield Cell(
-            *(row[key] for key in order),
-            *(share, optional(row["regret"]), optional(row["tau"])),
-            *(n, row["failed"] + row["timed_out"] + row["no_winner"], ", ".join(notes)),
+            **{key: row[key] for key in order},
+            share=share,
+            regret=optional(row["regret"]),
+            tau=optional(row["tau"]),
+            n=n,
+            penalised=row["failed"] + row["timed_out"] + row["no_winner"],
+            note=", ".join(notes),
         )
 
 

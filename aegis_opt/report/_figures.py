@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aegis_opt._files import atomic_path
+from aegis_opt.report import _figure_style as parts
 from aegis_opt.report._chart_data import FEW, BoxStatistics, Cell, Point, Profile, Selection
-from aegis_opt.report._figure_style import (
-    HEAT,
-    INK,
-    SOFT,
-    VariantStyle,
-    add_legend,
-    label_of,
-    make_panels,
-    shorten_name,
-    text_width,
-)
+from aegis_opt.report._figure_style import HEAT, INK, SOFT, VariantStyle
 from aegis_opt.report._prepared_results import measure_title
 from aegis_opt.report._ranking_data import Ranking
 from aegis_opt.report._ranking_figure import draw_rankings
@@ -91,8 +82,8 @@ def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
     if not shown:
         return None
     most = max(len(selection.boxes) for selection in shown)
-    names = [label_of(box.variant, box.histogram) for selection in shown for box in selection.boxes]
-    figure, [row] = make_panels(len(shown), 1, 4.3 + text_width(names), 1.3 + 0.24 * most)
+    names = [parts.label_of(box.variant, box.histogram) for selection in shown for box in selection.boxes]
+    figure, [row] = parts.make_panels(len(shown), 1, 4.3 + parts.text_width(names), 1.3 + 0.24 * most)
     for axes, selection in zip(row, shown, strict=True):
         boxes: list[BoxStatistics] = style.sort(selection.boxes)
         _title(axes, selection, "tvd")
@@ -107,7 +98,7 @@ def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
             axes.plot(box.dots, [y] * len(box.dots), "o", mfc="none", mec=colour, ms=2.6, mew=0.7)
             count, beside = f"{box.n:,}{'*' if box.partial else ''}", axes.get_yaxis_transform()
             axes.text(1.02, y, count, transform=beside, fontsize=7, color=SOFT, va="center")
-        labels = [label_of(box.variant, box.histogram) for box in boxes]
+        labels = [parts.label_of(box.variant, box.histogram) for box in boxes]
         axes.set_yticks(range(len(boxes)), labels, parse_math=False)
         axes.set_ylim(len(boxes) - 0.5, -0.5)
         axes.set_xlim(left=0)
@@ -119,7 +110,7 @@ def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
 def _pareto(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
     if not shown:
         return None
-    figure, [row] = make_panels(len(shown), 1, 5.0, 4.2)
+    figure, [row] = parts.make_panels(len(shown), 1, 5.0, 4.2)
     for axes, selection in zip(row, shown, strict=True):
         _title(axes, selection, "pareto")
         times = [max(point.seconds, 1e-6) for point in selection.points]
@@ -146,7 +137,7 @@ def _profiles(
     found = [(selection, profile) for selection, profile in profiles if profile is not None]
     if not found:
         return None
-    figure, [row] = make_panels(len(found), 1, 5.0, 3.6)
+    figure, [row] = parts.make_panels(len(found), 1, 5.0, 3.6)
     for axes, (selection, profile) in zip(row, found, strict=True):
         _title(axes, selection, f"profile-{words.lower()}")
         for name in sorted(profile.shares, key=style.order.__getitem__):
@@ -173,9 +164,11 @@ def _regret(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
         return None
     rows = max(len({(cell.variant, cell.histogram) for cell in selection.cells}) for selection in shown)
     columns = max(len({(cell.dataset, cell.measure) for cell in selection.cells}) for selection in shown)
-    names = [label_of(cell.variant, cell.histogram) for selection in shown for cell in selection.cells]
+    names = [parts.label_of(cell.variant, cell.histogram) for selection in shown for cell in selection.cells]
     width = max(2.8, 0.62 * columns)
-    figure, [panels] = make_panels(len(shown), 1, width + 1.4 + text_width(names), 2.3 + 0.26 * rows)
+    figure, [panels] = parts.make_panels(
+        len(shown), 1, width + 1.4 + parts.text_width(names), 2.3 + 0.26 * rows
+    )
     low, high, worse = (HEAT[name][0] for name in ("heat-low", "heat-high", "worse"))
     colours = LinearSegmentedColormap.from_list("regret", [low, high]).with_extremes(bad="white", over=worse)
     for axes, selection in zip(panels, shown, strict=True):
@@ -194,9 +187,9 @@ def _regret(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
             axes.text(x, y, text, ha="center", va="center", fontsize=7.5, color=ink)
         axes.grid(visible=False)
         image = axes.imshow(grid, cmap=colours, norm=Normalize(0, 1.0005), aspect="auto")
-        axes.set_yticks(range(len(lines)), [label_of(*line) for line in lines], parse_math=False)
-        labels = [f"{measure}\n{shorten_name(dataset)}" for dataset, measure in across]
-        axes.set_xticks(range(len(across)), labels, rotation=30, ha="right", parse_math=False, fontsize=7.5)
+        axes.set_yticks(range(len(lines)), [parts.label_of(*line) for line in lines], parse_math=False)
+        texts = [f"{measure}\n{parts.shorten_name(dataset)}" for dataset, measure in across]
+        axes.set_xticks(range(len(across)), texts, rotation=30, ha="right", parse_math=False, fontsize=7.5)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=panels, shrink=0.8, extend="max", pad=0.02)
@@ -208,7 +201,7 @@ def _estimates(shown: Sequence[Selection], style: VariantStyle) -> Figure | None
     if not shown:
         return None
     measures = sorted({choice.measure for selection in shown for choice in selection.choices})
-    figure, grid = make_panels(len(measures), len(shown), 3.3, 3.2)
+    figure, grid = parts.make_panels(len(measures), len(shown), 3.3, 3.2)
     for row, selection in zip(grid, shown, strict=True):
         for axes, measure in zip(row, measures, strict=True):
             choices = [choice for choice in style.sort(selection.choices) if choice.measure == measure]
@@ -239,9 +232,10 @@ def _legend(figure: Figure, style: VariantStyle, variants: set[str], *, histogra
 
     handles = []
     for name in sorted(variants, key=style.order.__getitem__):
-        look = {"color": style.colour(name), "marker": style.marker(name), "label": shorten_name(name)}
-        handles.append(Line2D([], [], **look, ms=6, ls="none" if histograms else style.dash(name)))
+        line, label = "none" if histograms else style.dash(name), parts.shorten_name(name)
+        colour, marker = style.colour(name), style.marker(name)
+        handles.append(Line2D([], [], color=colour, marker=marker, ms=6, ls=line, label=label))
     if histograms:
         for fill, text in ((SOFT, "with histograms"), ("white", "without histograms")):
             handles.append(Line2D([], [], color=SOFT, marker="o", mfc=fill, ms=6, ls="none", label=text))
-    add_legend(figure, handles, handlelength=3.0)
+    parts.add_legend(figure, handles, handlelength=3.0)

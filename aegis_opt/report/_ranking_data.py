@@ -63,13 +63,15 @@ def rankings_of(results: Results, variants: Sequence[str]) -> list[Ranking]:
         best = row["best"] if isinstance(row["best"], str) else None
         found.append(
             Ranking(
-                *(row["scope"], row["dataset"], row["measure"], row["variant"]),
-                *(row["histogram"], row["seed"], row["status"], best, _remark(row, best, part)),
-                *(shown["configuration"].tolist(), [int(rank) for rank in shown["rank"]]),
-                shown["pud"].tolist(),
-                [optional(value) for value in shown["pud_low"]],
-                [optional(value) for value in shown["pud_high"]],
-                shown["pud_true"].tolist(),
+                **{key: row[key] for key in (*keys, "status")},
+                best=best,
+                remark=_remark(row, best, part),
+                names=shown["configuration"].tolist(),
+                ranks=[int(rank) for rank in shown["rank"]],
+                estimated=shown["pud"].tolist(),
+                low=[optional(value) for value in shown["pud_low"]],
+                high=[optional(value) for value in shown["pud_high"]],
+                true=shown["pud_true"].tolist(),
             )
         )
 
@@ -104,12 +106,11 @@ def _remark(row: Mapping[Hashable, Any], best: str | None, places: pd.DataFrame)
     true_ranks = places["pud_true"].rank(method="min").astype(int)
     place = int(true_ranks[places["configuration"] == best].iloc[0])
     words.append(f"winner {best}, truly number {place} of {len(places):,}")
-    outside = (places["pud_true"] < places["pud_low"] * (1 - 1e-9)) | (
-        places["pud_true"] > places["pud_high"] * (1 + 1e-9)
-    )
+    low, high = places["pud_low"] * (1 - 1e-9), places["pud_high"] * (1 + 1e-9)
+    outside = (places["pud_true"] < low) | (places["pud_true"] > high)
     if outside.any():
         words.append(f"{plural(int(outside.sum()), 'true value')} outside the bounds")
-    if places["pud_low"].isna().all() and places["pud_high"].isna().all():
+    if low.isna().all() and high.isna().all():
         words.append("nothing is proved about the deviations by this measure")
     if len(places) > MOST:
         words.append(f"the first {MOST} of {len(places):,} configurations are shown")

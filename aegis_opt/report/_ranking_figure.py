@@ -8,16 +8,8 @@ from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from aegis_opt.report._figure_style import (
-    INK,
-    SOFT,
-    VariantStyle,
-    add_legend,
-    label_of,
-    make_panels,
-    shorten_name,
-    text_width,
-)
+from aegis_opt.report import _figure_style as parts
+from aegis_opt.report._figure_style import INK, SOFT, VariantStyle
 from aegis_opt.report._prepared_results import measure_title
 from aegis_opt.report._ranking_data import Ranking, first_shown
 
@@ -52,8 +44,10 @@ def _draw(rankings: Sequence[Ranking], style: VariantStyle) -> Figure | None:
     most = max(len(ranking.names) for ranking in shown)
     if most == 0:
         return None
-    labels = text_width(shorten_name(name, _LONGEST) for ranking in shown for name in ranking.names)
-    figure, [row] = make_panels(len(shown), 1, 3.6 + labels, 1.6 + _ROW * most)
+    labels = parts.text_width(
+        parts.shorten_name(name, _LONGEST) for ranking in shown for name in ranking.names
+    )
+    figure, [row] = parts.make_panels(len(shown), 1, 3.6 + labels, 1.6 + _ROW * most)
     for axes, ranking in zip(row, shown, strict=True):
         _panel(axes, ranking, style)
     figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
@@ -64,7 +58,7 @@ def _draw(rankings: Sequence[Ranking], style: VariantStyle) -> Figure | None:
 def _panel(axes: Axes, ranking: Ranking, style: VariantStyle) -> None:
     title, unit = measure_title(ranking.measure)
     seed = f", seed {ranking.seed}" if ranking.seed else ""
-    run = f"{label_of(ranking.variant, ranking.histogram)}{seed}"
+    run = f"{parts.label_of(ranking.variant, ranking.histogram)}{seed}"
     remark = wrap(ranking.remark, _LETTERS, max_lines=4, placeholder=" ...")
     head = [f"{ranking.dataset}, {ranking.scope}: {title}", run, *remark]
     axes.set_title("\n".join(head), loc="left", fontsize=8, color=INK, parse_math=False, linespacing=1.3)
@@ -83,7 +77,7 @@ def _panel(axes: Axes, ranking: Ranking, style: VariantStyle) -> None:
         ranking.estimated, places, "o", color=colour, ms=4, mec="white", mew=0.5, zorder=4, clip_on=False
     )
     texts = [
-        f"{shorten_name(name, _LONGEST)}  {rank}"
+        f"{parts.shorten_name(name, _LONGEST)}  {rank}"
         for name, rank in zip(ranking.names, ranking.ranks, strict=True)
     ]
     axes.set_yticks(places, texts, parse_math=False, fontsize=7)
@@ -108,4 +102,4 @@ def _legend(figure: Figure) -> None:
         Line2D([], [], color=INK, marker="|", ms=9, mew=1.5, ls="none", label="true"),
         Line2D([], [], color=_EDGE, marker=">", ms=5, ls="none", label="goes on, or no end is proved"),
     ]
-    add_legend(figure, handles)
+    parts.add_legend(figure, handles)
