@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt.harness import Results
 from aegis_opt.harness._schema import SKIPPED
 from aegis_opt.harness._statistics import RECONSTRUCTION, mean_time, performance_profile
-from aegis_opt.harness._store import Results
 from aegis_opt.report import _prepared_results as prepared
 from aegis_opt.report._prepared_results import optional, plural
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from aegis_opt.harness import Results
 from aegis_opt.harness._statistics import RECONSTRUCTION, mean_time, overview
-from aegis_opt.harness._store import Results
 from aegis_opt.report import _prepared_results as prepared
 from aegis_opt.report._prepared_results import TIME_SHIFT
 

@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt.errors import UnknownMeasure
-from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT, Table
-from aegis_opt.harness._statistics import charge, mean_time
-from aegis_opt.harness._store import Results
+from aegis_opt.harness import Results
+from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT
+from aegis_opt.harness._statistics import charge as penalised
+from aegis_opt.harness._statistics import mean_time
 from aegis_opt.measures import get_measure
 
 TIME_SHIFT = 0.01
@@ -21,16 +22,14 @@ ENDINGS = {status: status.replace(" ", "_") for status in (NO_WINNER, FAILED, TI
 
 def typed(results: Results) -> Results:
     """Give every table the types and the order of a results folder; a missing truth value is False."""
-    return Results(**{name: _typed(getattr(results, name), name) for name in COLUMNS}, meta=results.meta)
-
-
-def _typed(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
-    kinds = COLUMNS[table]
-    numbers = frame.astype({name: "float64" for name, kind in kinds.items() if kind == "DOUBLE"})
-    for name, kind in kinds.items():
-        if kind == "BOOLEAN":
-            numbers[name] = numbers[name].astype("boolean").fillna(False).astype(bool)
-    return numbers.sort_values(KEYS[table], kind="stable", ignore_index=True)
+    frames = {}
+    for table, kinds in COLUMNS.items():
+        numbers = {name: "float64" for name, kind in kinds.items() if kind == "DOUBLE"}
+        frame = getattr(results, table).astype(numbers)
+        for name in (name for name, kind in kinds.items() if kind == "BOOLEAN"):
+            frame[name] = frame[name].astype("boolean").fillna(False).astype(bool)
+        frames[table] = frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
+    return Results(**frames, meta=results.meta)
 
 
 def penalised_results(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -40,10 +39,10 @@ def penalised_results(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     configuration is equally good. Each masked table is reconstructed `once`.
     """
     limit, longest = time_limit(results), longest_time(results)
-    advice = charge(results.advice, limit, longest=longest)
+    advice = penalised(results.advice, limit, longest=longest)
     random_loss = advice["pud_true_mean"] - advice["pud_true_min"]
     choice = random_loss > 1e-12 * advice["pud_true_max"].abs()
-    tables = charge(once(results.reconstructions), limit, longest=longest)
+    tables = penalised(once(results.reconstructions), limit, longest=longest)
     return advice.assign(share=(advice["regret"] / random_loss).where(choice)), tables
 
 
@@ -58,10 +57,10 @@ def once(reconstructions: pd.DataFrame) -> pd.DataFrame:
 def advice_by_group(results: Results) -> pd.DataFrame:
     """Return one row per data set, measure, variant, scope and use of histograms, averaged over seeds."""
     groups = ["dataset", "measure", "variant", "scope", "histogram"]
-    penalised, _ = penalised_results(results)
+    tried, _ = penalised_results(results)
     rows = []
     for key, everything in results.advice.groupby(groups, sort=True):
-        part = penalised.loc[penalised.index.intersection(everything.index)]
+        part = tried.loc[tried.index.intersection(everything.index)]
         rows.append(
             dict(zip(groups, key, strict=True))
             | {"best": _winners(everything["best"]), "certified": int(everything["certified"].sum())}
