@@ -83,7 +83,6 @@ def plot_ranking(
     axes = figure.add_axes(box)
     _draw_rows(axes, advice, rows, true)
     _write_numbers(axes, advice, rows, true)
-    _draw_random_choice(axes, advice)
     _finish(axes, advice, rows)
     _write_title(figure, advice, rows, height)
     if path is not None:
@@ -174,16 +173,12 @@ def _limit(rows: pd.DataFrame, true: FloatArray | None) -> float:
     return (1.03 * reach if reach <= 2.5 * dots else 1.25 * dots) or 1.0
 
 
-def _draw_random_choice(axes: Axes, advice: Advice) -> None:
-    x = advice.random_choice_pud
-    if advice.best is None or not x < axes.get_xlim()[1]:
-        return
-    axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
-    place = axes.get_xaxis_transform()
-    axes.text(x, 1.0, "choosing at random", transform=place, ha="center", va="bottom", fontsize=8, color=_INK)
-
-
 def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
+    """Mark the deviation of a random choice, and write the axis."""
+    if advice.best is not None and (x := advice.random_choice_pud) < axes.get_xlim()[1]:
+        axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
+        above: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+        axes.text(x, 1.0, "choosing at random", **above, fontsize=8, color=_INK)
     unit = get_measure(advice.measure).unit
     axes.set_xlabel(f"deviation{f' in {unit}' if unit else ''}, less is better", fontsize=8.5, color=_OTHER)
     axes.tick_params(axis="y", length=0, pad=10)
@@ -212,7 +207,7 @@ def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: flo
     if advice.certified:
         finding += ", and that is proved"
         lines.append(
-            "The bounds share one unknown and shift together, so their overlap leaves the order certain."
+            "The bounds share one unknown and move together, so an overlap does not change the order."
         )
     elif advice.best is not None:
         finding += " by this estimate"

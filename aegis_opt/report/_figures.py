@@ -15,7 +15,7 @@ from aegis_opt.report._chart_data import FEW, BoxStatistics, Cell, Point, Profil
 from aegis_opt.report._figure_style import HEAT, INK, SOFT, VariantStyle
 from aegis_opt.report._prepared_results import measure_title
 from aegis_opt.report._ranking_data import Ranking
-from aegis_opt.report._ranking_figure import draw_rankings
+from aegis_opt.report._ranking_figure import draw_rankings, rankings_by_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,22 +35,22 @@ def write_figures(
     from matplotlib import rc_context
 
     style = VariantStyle(variants)
-    drawings: dict[str, Callable[[], Figure | None]] = {
-        "tvd": lambda: _boxes([s for s in selections if s.boxes], style),
-        "pareto": lambda: _pareto([s for s in selections if s.points], style),
-        "profile-time": lambda: _profiles([(s, s.time_profile) for s in selections], style, "time"),
-        "profile-tvd": lambda: _profiles([(s, s.tvd_profile) for s in selections], style, "TVD"),
-        "regret": lambda: _regret([s for s in selections if s.cells], style),
-        "estimate": lambda: _estimates([s for s in selections if s.choices], style),
-        **draw_rankings(rankings, style),
+    drawings: dict[str, tuple[Callable[[Any, VariantStyle], Figure], Sequence[Any]]] = {
+        "tvd": (_boxes, [s for s in selections if s.boxes]),
+        "pareto": (_pareto, [s for s in selections if s.points]),
+        "profile-time": (_profiles, [(s, s.time_profile) for s in selections if s.time_profile]),
+        "profile-tvd": (_profiles, [(s, s.tvd_profile) for s in selections if s.tvd_profile]),
+        "regret": (_regret, [s for s in selections if s.cells]),
+        "estimate": (_estimates, [s for s in selections if s.choices]),
+        **{name: (draw_rankings, shown) for name, shown in rankings_by_file(rankings).items()},
     }
     paths = []
     # the salt and the missing date make equal results give equal files
     with rc_context({"svg.hashsalt": "aegis-opt", "font.size": 9}):
-        for name, draw in drawings.items():
-            figure = draw()
-            if figure is None:
+        for name, (draw, shown) in drawings.items():
+            if not shown:
                 continue
+            figure = draw(shown, style)
             for ending, metadata in ((".png", None), (".svg", {"Date": None})):
                 paths.append(folder / f"{name}{ending}")
                 with atomic_path(paths[-1]) as temporary:
@@ -78,9 +78,7 @@ def _log_axis(axes: Axes, low: float, high: float) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
-    if not shown:
-        return None
+def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure:
     most = max(len(selection.boxes) for selection in shown)
     names = [parts.label_of(box.variant, box.histogram) for selection in shown for box in selection.boxes]
     figure, [row] = parts.make_panels(len(shown), 1, 4.3 + parts.text_width(names), 1.3 + 0.24 * most)
@@ -107,9 +105,7 @@ def _boxes(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
     return figure
 
 
-def _pareto(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
-    if not shown:
-        return None
+def _pareto(shown: Sequence[Selection], style: VariantStyle) -> Figure:
     figure, [row] = parts.make_panels(len(shown), 1, 5.0, 4.2)
     for axes, selection in zip(row, shown, strict=True):
         _title(axes, selection, "pareto")
@@ -131,37 +127,26 @@ def _pareto(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
     return figure
 
 
-def _profiles(
-    profiles: Sequence[tuple[Selection, Profile | None]], style: VariantStyle, words: str
-) -> Figure | None:
-    found = [(selection, profile) for selection, profile in profiles if profile is not None]
-    if not found:
-        return None
-    figure, [row] = parts.make_panels(len(found), 1, 5.0, 3.6)
-    for axes, (selection, profile) in zip(row, found, strict=True):
+def _profiles(shown: Sequence[tuple[Selection, Profile]], style: VariantStyle) -> Figure:
+    figure, [row] = parts.make_panels(len(shown), 1, 5.0, 3.6)
+    for axes, (selection, profile) in zip(row, shown, strict=True):
+        words, unit = ("time", " s") if profile.metric == "seconds_total" else ("TVD", "")
         _title(axes, selection, f"profile-{words.lower()}")
         for name in sorted(profile.shares, key=style.order.__getitem__):
-            look: dict[str, Any] = {
-                "color": style.colour(name),
-                "ls": style.dash(name),
-                "marker": style.marker(name),
-            }
+            look = {"color": style.colour(name), "ls": style.dash(name), "marker": style.marker(name)}
             look |= {"where": "post", "lw": 1.7, "ms": 4.5, "markevery": max(1, len(profile.taus) // 4)}
             axes.step(profile.taus, profile.shares[name], **look)
         _log_axis(axes, 1, max(profile.taus[-1], 1.05))
         axes.set_ylim(0, 1.02)
-        unit = " s" if profile.metric == "seconds_total" else ""
         axes.set_xlabel(f"factor of the best {words} (+ {profile.shift:g}{unit})", color=SOFT)
         axes.set_ylabel("share of problems", color=SOFT)
-    _legend(figure, style, {variant for _, profile in found for variant in profile.shares})
+    _legend(figure, style, {variant for _, profile in shown for variant in profile.shares})
     return figure
 
 
-def _regret(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
+def _regret(shown: Sequence[Selection], style: VariantStyle) -> Figure:
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    if not shown:
-        return None
     rows = max(len({(cell.variant, cell.histogram) for cell in selection.cells}) for selection in shown)
     columns = max(len({(cell.dataset, cell.measure) for cell in selection.cells}) for selection in shown)
     names = [parts.label_of(cell.variant, cell.histogram) for selection in shown for cell in selection.cells]
@@ -197,9 +182,7 @@ def _regret(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
     return figure
 
 
-def _estimates(shown: Sequence[Selection], style: VariantStyle) -> Figure | None:
-    if not shown:
-        return None
+def _estimates(shown: Sequence[Selection], style: VariantStyle) -> Figure:
     measures = sorted({choice.measure for selection in shown for choice in selection.choices})
     figure, grid = parts.make_panels(len(measures), len(shown), 3.3, 3.2)
     for row, selection in zip(grid, shown, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,14 +83,9 @@ def rankings_of(results: Results, variants: Sequence[str]) -> list[Ranking]:
     return sorted(found, key=place)
 
 
-def first_shown(rankings: Iterable[Ranking]) -> Ranking | None:
+def first_shown(rankings: Sequence[Ranking]) -> Ranking:
     """Return the run to show where none is chosen: the first with a winner, else with an order, else any."""
-    candidates = list(rankings)
-    for wanted in (lambda r: r.status == OK and r.names, lambda r: r.names, lambda _: True):
-        for ranking in candidates:
-            if wanted(ranking):
-                return ranking
-    return None
+    return min(rankings, key=lambda run: run.status != OK if run.names else 2)
 
 
 def _remark(row: Mapping[Hashable, Any], best: str | None, places: pd.DataFrame) -> str:

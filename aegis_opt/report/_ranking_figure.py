@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -23,9 +22,9 @@ _LETTERS = 58  # of a line above a panel
 _LONGEST = 28  # letters of a configuration's name
 
 
-def draw_rankings(rankings: Sequence[Ranking], style: VariantStyle) -> dict[str, Callable[[], Figure | None]]:
-    """Return, by file name, what draws each figure; one without any order draws nothing."""
-    found: dict[str, Callable[[], Figure | None]] = {}
+def rankings_by_file(rankings: Sequence[Ranking]) -> dict[str, list[Ranking]]:
+    """Return the runs of each figure, one per measure, by file name; a figure without any order has none."""
+    found: dict[str, list[Ranking]] = {}
     for scope, dataset in dict.fromkeys((r.scope, r.dataset) for r in rankings):
         own = [r for r in rankings if (r.scope, r.dataset) == (scope, dataset)]
         plain = re.sub(r"[^\w.-]+", "-", dataset, flags=re.ASCII).strip("-.") or "data"
@@ -33,17 +32,15 @@ def draw_rankings(rankings: Sequence[Ranking], style: VariantStyle) -> dict[str,
         while name in found:  # two names that differ in what a file name cannot hold
             number += 1
             name = f"ranking-{scope}-{plain}-{number}"
-        found[name] = partial(_draw, own, style)
+        measures = dict.fromkeys(r.measure for r in own)
+        shown = [first_shown([r for r in own if r.measure == measure]) for measure in measures]
+        found[name] = shown if any(ranking.names for ranking in shown) else []
     return found
 
 
-def _draw(rankings: Sequence[Ranking], style: VariantStyle) -> Figure | None:
-    measures = dict.fromkeys(r.measure for r in rankings)
-    chosen = [first_shown(r for r in rankings if r.measure == measure) for measure in measures]
-    shown = [ranking for ranking in chosen if ranking is not None]
+def draw_rankings(shown: Sequence[Ranking], style: VariantStyle) -> Figure:
+    """Draw one panel per run."""
     most = max(len(ranking.names) for ranking in shown)
-    if most == 0:
-        return None
     labels = parts.text_width(
         parts.shorten_name(name, _LONGEST) for ranking in shown for name in ranking.names
     )

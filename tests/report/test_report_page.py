@@ -17,10 +17,9 @@ from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
 from aegis_opt.harness import Results, ResultsError, compare, load_results
 from aegis_opt.report import write_report
-from aegis_opt.report._figure_style import VariantStyle
 from aegis_opt.report._page_header import notices
 from aegis_opt.report._ranking_data import rankings_of
-from aegis_opt.report._ranking_figure import draw_rankings
+from aegis_opt.report._ranking_figure import rankings_by_file
 
 FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate", "ranking-pooled-people")
 
@@ -116,7 +115,7 @@ def test_the_command_line_saves_the_same_figures(
 def test_rankings_of_names_that_no_file_can_have_get_files_of_their_own(small: Results) -> None:
     names = ("a/b", "a b", "..")
     named = changed(small, advice=pd.concat([small.advice.assign(dataset=name) for name in names]))
-    found = draw_rankings(rankings_of(named, VARIANTS), VariantStyle(VARIANTS))
+    found = rankings_by_file(rankings_of(named, VARIANTS))
     assert list(found) == ["ranking-pooled-data", "ranking-pooled-a-b", "ranking-pooled-a-b-2"]
 
 
