@@ -61,9 +61,9 @@ def write_report(
     >>> import tempfile
     >>> from aegis_opt.datasets import worked_example
     >>> from aegis_opt.harness import compare
-    >>> found = compare(worked_example(), solvers=["ipf"], measures=["mi"], scopes=["single"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [page] = write_report(found, Path(folder) / "report.html")
+    ...     _ = compare(worked_example(), solvers=["ipf"], measures=["mi"], output=Path(folder) / "results")
+    ...     [page] = write_report(Path(folder) / "results", Path(folder) / "report.html")
     ...     page.read_text().startswith("<!doctype html>")
     True
     """
