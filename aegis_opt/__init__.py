@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from aegis_opt.problem import Problem, View
     from aegis_opt.release import apply_configuration, source_domains
     from aegis_opt.release._transformer import MaskingTransformer as MaskingTransformer
-    from aegis_opt.report._plotting import plot_ranking
+    from aegis_opt.report import plot_ranking
     from aegis_opt.solvers.reconstruction import Reconstruction, Status
     from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
     from aegis_opt.summary import Summary, summarize
@@ -124,7 +124,7 @@ _NAMES = {  # module: the names taken from it
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
     "report": "",
-    "report._plotting": "plot_ranking",
+    "report": "plot_ranking",
     "rounding": "",
     "solvers": "",
     "solvers.reconstruction": "Reconstruction Status",

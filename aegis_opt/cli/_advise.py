@@ -10,7 +10,8 @@ from aegis_opt.cli._output import make_console, print_json, progress, show_facts
 from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, title_of, verdict
 from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import get_measure
-from aegis_opt.report._plotting import plot_ranking, require_matplotlib
+from aegis_opt.report import plot_ranking
+from aegis_opt.report._figure_style import require_matplotlib
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import Summary
 

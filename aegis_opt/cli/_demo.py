@@ -25,7 +25,7 @@ from aegis_opt.errors import MissingDependency
 from aegis_opt.harness._truth import Case, prepare
 from aegis_opt.measures import get_measure, tvd
 from aegis_opt.problem import Problem
-from aegis_opt.report._plotting import plot_ranking
+from aegis_opt.report import plot_ranking
 from aegis_opt.solvers.registry import reconstruct
 from aegis_opt.summary import Summary, summarize
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aegis_opt.advisor import Advice
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.measures import Measure, get_measure
-from aegis_opt.report._plotting import decimals_for
+from aegis_opt.report._advice_figure import decimals_for
 from aegis_opt.summary import Summary
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
-"""The report: one self-contained page about a comparison, and its figures as PNG and SVG."""
+"""The report: a comparison as one self-contained page with figures, and the picture of an advice."""
 
+from aegis_opt.report._advice_figure import plot_ranking
 from aegis_opt.report._page import write_report
 
-__all__ = ["write_report"]
+__all__ = ["plot_ranking", "write_report"]

@@ -1,4 +1,4 @@
-"""Write the report: results in, one HTML file out that needs nothing but a browser."""
+"""Write the report: one HTML file that needs nothing but a browser."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from aegis_opt._files import atomic_path
 from aegis_opt.errors import InvalidInput
-from aegis_opt.harness._store import Results, ResultsError, load_results
-from aegis_opt.report import _header as header
+from aegis_opt.harness import Results, ResultsError, load_results
+from aegis_opt.report import _page_header as header
+from aegis_opt.report._chart_data import FEW, Selection, selections_of
+from aegis_opt.report._figure_style import HEAT, SHAPES, VARIANTS, require_matplotlib
 from aegis_opt.report._figures import write_figures
-from aegis_opt.report._palette import HEAT, SHAPES, VARIANTS
-from aegis_opt.report._plotting import require_matplotlib
-from aegis_opt.report._rankings import REACH, rankings_of
-from aegis_opt.report._series import FEW, measure_title, typed, variants_of, views_of
-from aegis_opt.report._tables import page_tables
+from aegis_opt.report._page_tables import page_tables
+from aegis_opt.report._prepared_results import measure_title, typed, variants_of
+from aegis_opt.report._ranking_data import REACH, Ranking, rankings_of
 
 _SCRIPTS = ("core.js", "tables.js", "charts.js", "ranking.js", "figures.js", "main.js")
 
@@ -38,21 +38,21 @@ def write_report(
     Parameters
     ----------
     results : Results or path
-        As `load_results` returns it, or the folder.
+        The results of a comparison, or their folder.
     path : path
-        The page, written whole or not at all.
+        The page; it is written whole or not at all.
     figures : path, optional
-        Folder for each figure as PNG and SVG; needs matplotlib.
+        A folder for every figure as PNG and SVG; this needs matplotlib.
 
     Returns
     -------
     list of Path
-        What was written, the page first.
+        The files written, the page first.
 
     Raises
     ------
     ResultsError
-        If the folder holds no results, no rows yet, those of another version, or a file that is cut short.
+        If the folder holds no results, no rows yet, results of another version, or an incomplete file.
     MissingDependency
         If figures are wanted and matplotlib is not installed.
 
@@ -60,10 +60,10 @@ def write_report(
     --------
     >>> import tempfile
     >>> from aegis_opt.datasets import worked_example
-    >>> from aegis_opt.harness import Case, run_comparison
-    >>> found = run_comparison([Case.of(worked_example())], ["ipf"], ["mi"], scopes=["single"])
+    >>> from aegis_opt.harness import compare
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [page] = write_report(found, Path(folder) / "report.html")
+    ...     _ = compare(worked_example(), solvers=["ipf"], measures=["mi"], output=Path(folder) / "results")
+    ...     [page] = write_report(Path(folder) / "results", Path(folder) / "report.html")
     ...     page.read_text().startswith("<!doctype html>")
     True
     """
@@ -75,14 +75,13 @@ def write_report(
         if Path(figures).exists() and not Path(figures).is_dir():
             raise InvalidInput(f"{figures} is a file: the figures need a folder")
     found = _checked(results)
-    views = views_of(found)
-    rankings = rankings_of(found, variants_of(found))
-    text = _render(found, [asdict(view) for view in views], [asdict(ranking) for ranking in rankings])
+    selections, rankings = selections_of(found), rankings_of(found, variants_of(found))
+    text = _render(found, selections, rankings)
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     if figures is None:
         return [target]
-    overall = [view for view in views if view.dataset == views[0].dataset]
+    overall = [selection for selection in selections if selection.dataset == selections[0].dataset]
     return [target, *write_figures(overall, rankings, variants_of(found), Path(figures))]
 
 
@@ -99,17 +98,12 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
         raise InvalidInput(f"results are a Results object or a folder, not {type(results).__name__}")
     if results.advice.empty and results.reconstructions.empty:
         raise ResultsError(
-            f"{where}: there is no row yet: run the comparison, which goes on where it stopped"
+            f"{where} has no row yet: run the comparison again, which goes on where it stopped"
         )
-    return Results(
-        advice=typed(results.advice, "advice"),
-        reconstructions=typed(results.reconstructions, "reconstructions"),
-        rankings=typed(results.rankings, "rankings"),
-        meta=results.meta,
-    )
+    return typed(results)
 
 
-def _render(results: Results, views: list[dict[str, Any]], rankings: list[dict[str, Any]]) -> str:
+def _render(results: Results, selections: list[Selection], rankings: list[Ranking]) -> str:
     measures = sorted(set(results.advice["measure"]))
     data = {
         "variants": [
@@ -121,8 +115,8 @@ def _render(results: Results, views: list[dict[str, Any]], rankings: list[dict[s
         "measures": {
             name: dict(zip(("title", "unit"), measure_title(name), strict=True)) for name in measures
         },
-        "views": _short(views),
-        "rankings": _short(rankings),
+        "selections": _rounded([asdict(selection) for selection in selections]),
+        "rankings": _rounded([asdict(ranking) for ranking in rankings]),
         "tables": [asdict(table) for table in page_tables(results)],
     }
     assets = files("aegis_opt.report") / "assets"
@@ -144,13 +138,13 @@ def _render(results: Results, views: list[dict[str, Any]], rankings: list[dict[s
     )
 
 
-def _short(value: Any) -> Any:
-    """Six digits are more than any screen shows."""
+def _rounded(value: Any) -> Any:
+    """Round all numbers to six digits, more than any screen shows."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _short(item) for key, item in value.items()}
-    return [_short(item) for item in value] if isinstance(value, list) else value
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value
 
 
 def _colours() -> str:

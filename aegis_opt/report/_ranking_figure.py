@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from aegis_opt.report._drawing import GRID, INK, SOFT, Looks, make_panels, short_name, text_width
-from aegis_opt.report._rankings import Ranking, first_shown
-from aegis_opt.report._series import measure_title
+from aegis_opt.report import _figure_style as parts
+from aegis_opt.report._figure_style import INK, SOFT, VariantStyle
+from aegis_opt.report._prepared_results import measure_title
+from aegis_opt.report._ranking_data import Ranking, first_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +22,9 @@ _LETTERS = 58  # of a line above a panel
 _LONGEST = 28  # letters of a configuration's name
 
 
-def draw_rankings(rankings: Sequence[Ranking], looks: Looks) -> dict[str, Callable[[], Figure | None]]:
-    """Return, by file name, what draws each figure; one without any order draws nothing."""
-    found: dict[str, Callable[[], Figure | None]] = {}
+def rankings_by_file(rankings: Sequence[Ranking]) -> dict[str, list[Ranking]]:
+    """Return the runs of each figure, one per measure, by file name; a figure without any order has none."""
+    found: dict[str, list[Ranking]] = {}
     for scope, dataset in dict.fromkeys((r.scope, r.dataset) for r in rankings):
         own = [r for r in rankings if (r.scope, r.dataset) == (scope, dataset)]
         plain = re.sub(r"[^\w.-]+", "-", dataset, flags=re.ASCII).strip("-.") or "data"
@@ -32,30 +32,30 @@ def draw_rankings(rankings: Sequence[Ranking], looks: Looks) -> dict[str, Callab
         while name in found:  # two names that differ in what a file name cannot hold
             number += 1
             name = f"ranking-{scope}-{plain}-{number}"
-        found[name] = partial(_draw, own, looks)
+        measures = dict.fromkeys(r.measure for r in own)
+        shown = [first_shown([r for r in own if r.measure == measure]) for measure in measures]
+        found[name] = shown if any(ranking.names for ranking in shown) else []
     return found
 
 
-def _draw(rankings: Sequence[Ranking], looks: Looks) -> Figure | None:
-    measures = dict.fromkeys(r.measure for r in rankings)
-    chosen = [first_shown(r for r in rankings if r.measure == measure) for measure in measures]
-    shown = [ranking for ranking in chosen if ranking is not None]
+def draw_rankings(shown: Sequence[Ranking], style: VariantStyle) -> Figure:
+    """Draw one panel per run."""
     most = max(len(ranking.names) for ranking in shown)
-    if most == 0:
-        return None
-    labels = text_width(_cut(name) for ranking in shown for name in ranking.names)
-    figure, [row] = make_panels(len(shown), 1, 3.6 + labels, 1.6 + _ROW * most)
+    labels = parts.text_width(
+        parts.shorten_name(name, _LONGEST) for ranking in shown for name in ranking.names
+    )
+    figure, [row] = parts.make_panels(len(shown), 1, 3.6 + labels, 1.6 + _ROW * most)
     for axes, ranking in zip(row, shown, strict=True):
-        _panel(axes, ranking, looks)
+        _panel(axes, ranking, style)
     figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr,call-arg]
-    _explain(figure)
+    _legend(figure)
     return figure
 
 
-def _panel(axes: Axes, ranking: Ranking, looks: Looks) -> None:
+def _panel(axes: Axes, ranking: Ranking, style: VariantStyle) -> None:
     title, unit = measure_title(ranking.measure)
     seed = f", seed {ranking.seed}" if ranking.seed else ""
-    run = f"{short_name(ranking.variant, ranking.histogram)}{seed}"
+    run = f"{parts.label_of(ranking.variant, ranking.histogram)}{seed}"
     remark = wrap(ranking.remark, _LETTERS, max_lines=4, placeholder=" ...")
     head = [f"{ranking.dataset}, {ranking.scope}: {title}", run, *remark]
     axes.set_title("\n".join(head), loc="left", fontsize=8, color=INK, parse_math=False, linespacing=1.3)
@@ -68,39 +68,35 @@ def _panel(axes: Axes, ranking: Ranking, looks: Looks) -> None:
         axes.barh(y, right - left, 0.52, left, color=_BAR, edgecolor=_EDGE, lw=0.5)
         if high is None or high > end:
             axes.plot(end, y, ">", color=_EDGE, ms=4.5, mew=0, clip_on=False)
-    colour = looks.colour(ranking.variant)
+    colour = style.colour(ranking.variant)
     axes.plot(ranking.true, places, "|", color=INK, ms=8, mew=1.5, zorder=3)
     axes.plot(
         ranking.estimated, places, "o", color=colour, ms=4, mec="white", mew=0.5, zorder=4, clip_on=False
     )
-    texts = [f"{_cut(name)}  {rank}" for name, rank in zip(ranking.names, ranking.ranks, strict=True)]
+    texts = [
+        f"{parts.shorten_name(name, _LONGEST)}  {rank}"
+        for name, rank in zip(ranking.names, ranking.ranks, strict=True)
+    ]
     axes.set_yticks(places, texts, parse_math=False, fontsize=7)
     for label, name in zip(axes.get_yticklabels(), ranking.names, strict=True):
         if name == ranking.best:
             label.set_fontweight("bold")
     axes.set_ylim(max(len(ranking.names), 1) - 0.4, -0.6)
     axes.set_xlim(0, end)
-    axes.grid(axis="x", color=GRID, lw=0.8)
+    axes.grid(visible=False, axis="y")
     beyond = [high for high in ranking.high if high is not None and high > end]
     ends = f"\nupper bounds beyond the scale end at {min(beyond):.3g} to {max(beyond):.3g}" if beyond else ""
     axes.set_xlabel(f"PUD{f' ({unit})' if unit else ''}, less is better{ends}", color=SOFT, fontsize=8)
 
 
-def _explain(figure: Figure) -> None:
+def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    none: dict[str, Any] = {"ls": "none"}
     handles = [
         Patch(facecolor=_BAR, edgecolor=_EDGE, lw=0.5, label="proved to lie here"),
-        Line2D([], [], color=SOFT, marker="o", ms=5, label="estimated", **none),
-        Line2D([], [], color=INK, marker="|", ms=9, mew=1.5, label="true", **none),
+        Line2D([], [], color=SOFT, marker="o", ms=5, ls="none", label="estimated"),
+        Line2D([], [], color=INK, marker="|", ms=9, mew=1.5, ls="none", label="true"),
+        Line2D([], [], color=_EDGE, marker=">", ms=5, ls="none", label="goes on, or no end is proved"),
     ]
-    handles.append(
-        Line2D([], [], color=_EDGE, marker=">", ms=5, label="goes on, or no end is proved", **none)
-    )
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+    parts.add_legend(figure, handles)

@@ -31,7 +31,7 @@ from aegis_opt.harness._truth import Case, Prepared, prepare
 from aegis_opt.masks import Configurations, Generalize
 from aegis_opt.measures import get_measure
 from aegis_opt.problem import Problem
-from aegis_opt.report._plotting import require_matplotlib
+from aegis_opt.report._figure_style import require_matplotlib
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.registry import reconstruct
 from benchmarks.paper.experiments.base import new_figure

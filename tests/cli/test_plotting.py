@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import aegis_opt as ao
-from aegis_opt.report._plotting import decimals_for, plot_ranking
+from aegis_opt.report._advice_figure import decimals_for, plot_ranking
 
 
 def texts(figure: Figure) -> str:

@@ -21,7 +21,7 @@ _FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"),
 )
-_PATIENCE = 60.0  # seconds for any one answer, on a busy machine
+_ANSWER_SECONDS = 60.0  # for any one answer, on a busy machine
 
 
 class Browser:
@@ -81,7 +81,7 @@ class Browser:
         os.close(self._in)
         with suppress(ProcessLookupError):  # no helper is left
             os.killpg(self._process.pid, signal.SIGKILL)
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _ANSWER_SECONDS
         while True:
             try:
                 shutil.rmtree(self._profile)
@@ -190,14 +190,14 @@ class Browser:
         return [event["params"]["request"]["url"] for event in sent]
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _ANSWER_SECONDS
         while not condition():
             assert time.monotonic() < end, "the page did not get there in time"
             self.run("new Promise((done) => setTimeout(done, 20))")
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._in], [], [], _PATIENCE)
+            ready, _, _ = select.select([self._in], [], [], _ANSWER_SECONDS)
             assert ready, "chromium does not answer"
             piece = os.read(self._in, 1 << 20)
             assert piece, f"chromium has left with code {self._process.poll()}"

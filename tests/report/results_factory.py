@@ -43,9 +43,9 @@ def make_results() -> Results:
                 "n_labels": 3,
                 "n_records": 500,
             }
-            told = [_advice(run, measure) for measure in MEASURES]
-            advice += told
-            rankings += [place for row in told for place in _ranking(run, row)]
+            answers = [_advice(run, measure) for measure in MEASURES]
+            advice += answers
+            rankings += [place for row in answers for place in _ranking(run, row)]
             if variant != "random":
                 reconstructions += _reconstructions(run)
     return Results(

@@ -1,4 +1,4 @@
-"""The page in a real browser: it renders, answers, prints, and stays at home."""
+"""The page in a real browser: it renders, responds, prints, and loads nothing else."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from results_factory import DATASETS, HOSTILE, VARIANTS, changed
 
-from aegis_opt.harness._store import Results
+from aegis_opt.harness import Results
 from aegis_opt.report import write_report
 
 NONE = "\N{EN DASH}"  # an empty cell
@@ -135,12 +135,12 @@ def test_pointer_and_arrow_keys_show_the_numbers(browser: Browser) -> None:
 
 def test_data_set_and_scope_choose_what_the_figures_show(browser: Browser) -> None:
     both = browser.texts("#figure-tvd .note")
-    choose(browser, "#view select", "1")
+    choose(browser, "#selection select", "1")
     assert browser.texts("#figure-tvd .note") != both
     headings = browser.texts("#figure-regret text[font-weight='600']")
     assert all(text.startswith(next(iter(DATASETS))) for text in headings)
     assert len(headings) == 1
-    choose(browser, "#view label:nth-of-type(2) select", "single")
+    choose(browser, "#selection label:nth-of-type(2) select", "single")
     assert "reconstructions" in browser.texts("#figure-tvd .note")[0]
 
 

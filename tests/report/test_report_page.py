@@ -1,4 +1,4 @@
-"""The page as a file: whole, self-contained, the same for the same results; clear words for bad input."""
+"""The page as a file: whole, self-contained, reproducible, with clear errors for bad input."""
 
 import json
 import re
@@ -17,10 +17,9 @@ from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
 from aegis_opt.harness import Results, ResultsError, compare, load_results
 from aegis_opt.report import write_report
-from aegis_opt.report._drawing import Looks
-from aegis_opt.report._header import notices
-from aegis_opt.report._ranking_figure import draw_rankings
-from aegis_opt.report._rankings import rankings_of
+from aegis_opt.report._page_header import notices
+from aegis_opt.report._ranking_data import rankings_of
+from aegis_opt.report._ranking_figure import rankings_by_file
 
 FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate", "ranking-pooled-people")
 
@@ -116,7 +115,7 @@ def test_the_command_line_saves_the_same_figures(
 def test_rankings_of_names_that_no_file_can_have_get_files_of_their_own(small: Results) -> None:
     names = ("a/b", "a b", "..")
     named = changed(small, advice=pd.concat([small.advice.assign(dataset=name) for name in names]))
-    found = draw_rankings(rankings_of(named, VARIANTS), Looks(VARIANTS))
+    found = rankings_by_file(rankings_of(named, VARIANTS))
     assert list(found) == ["ranking-pooled-data", "ranking-pooled-a-b", "ranking-pooled-a-b-2"]
 
 
@@ -127,7 +126,7 @@ def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
     [page] = write_report(tmp_path / "run", tmp_path / "report.html")
     data = data_of(page.read_text(encoding="utf-8"))
     assert [variant["name"] for variant in data["variants"]] == ["ipf", "integer:l2", "random"]
-    assert {view["scope"]: len(view["boxes"]) for view in data["views"]} == {"pooled": 4, "single": 4}
+    assert {found["scope"]: len(found["boxes"]) for found in data["selections"]} == {"pooled": 4, "single": 4}
     assert "Incomplete" not in page.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-// What all figures share: scales, axes, shapes, legends, marks that answer to pointer and arrow keys.
+// What all figures share: scales, axes, shapes, legends, and marks that respond to pointer and arrow keys.
 const VARIANT = Object.fromEntries(DATA.variants.map((variant, i) => [variant.name, { ...variant, i }]));
 const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 const colour = (name) => `var(--c${VARIANT[name].colour})`;
@@ -66,11 +66,11 @@ function symbol(name, x, y, filled, r = 5.5) {
 
 const textWidth = (text) => 6.8 * text.length;
 function cut(text, width) {
-  const room = Math.max(4, Math.floor(width / 6.8));
-  return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+  const longest = Math.max(4, Math.floor(width / 6.8));
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-// A figure redraws itself when the view, the width or its legend changes.
+// A figure redraws itself when the selection, the width or its legend changes.
 function makeFigure({ id, title, caption, wide, legend, menus, remark, empty = "Nothing to draw for this data set and scope.", draw }) {
   const hidden = new Set();
   const state = {};  // what the reader chose from the figure's own menus
@@ -81,7 +81,7 @@ function makeFigure({ id, title, caption, wide, legend, menus, remark, empty = "
   const plot = el("div", { class: "plot" });
   const card = el("figure", { class: `card${wide ? " wide" : ""}`, id: `figure-${id}`, style: "margin:0", "aria-label": title },
     el("h3", {}, title), el("p", {}, caption), menus ? choices : null, remark ? said : null, buttons, plot, note);
-  let view = null;
+  let selection = null;
 
   function redraw(paper = false) {
     const width = paper ? (wide ? 980 : 480) : Math.max(300, Math.floor(plot.clientWidth));
@@ -94,7 +94,7 @@ function makeFigure({ id, title, caption, wide, legend, menus, remark, empty = "
       node.addEventListener("pointerleave", () => tip.hide());
       return node;
     };
-    const height = draw({ root, view, state, width, hidden, mark, paper });
+    const height = draw({ root, selection, state, width, hidden, mark, paper });
     if (!height) {
       plot.replaceChildren(el("p", { class: "empty" }, empty));
       return;
@@ -107,15 +107,15 @@ function makeFigure({ id, title, caption, wide, legend, menus, remark, empty = "
   }
 
   function show(next) {
-    view = next;
-    note.textContent = view.notes[id];
+    selection = next;
+    note.textContent = selection.notes[id];
     if (menus) {
       const at = [...choices.querySelectorAll("select")].indexOf(document.activeElement);
-      choices.replaceChildren(...menus(view, state, () => show(view)));
+      choices.replaceChildren(...menus(selection, state, () => show(selection)));
       if (at >= 0) choices.querySelectorAll("select")[at].focus();
     }
-    if (remark) said.textContent = remark(view, state);
-    buttons.replaceChildren(...legend(view, state).map(({ key, text, icon }) =>
+    if (remark) said.textContent = remark(selection, state);
+    buttons.replaceChildren(...legend(selection, state).map(({ key, text, icon }) =>
       el("button", { type: "button", "aria-pressed": String(!hidden.has(key)), "data-key": key, onclick: (event) => {
         if (!hidden.delete(key)) hidden.add(key);
         event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(key)));

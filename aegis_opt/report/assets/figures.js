@@ -1,11 +1,11 @@
 // The figures: distributions, trade-off, profiles, regret, estimates.
-function drawBoxes({ root, view, width, hidden, mark }) {
-  const boxes = inOrder(visible(hidden, view.boxes));
+function drawBoxes({ root, selection, width, hidden, mark }) {
+  const boxes = inOrder(visible(hidden, selection.boxes));
   if (!boxes.length) return 0;
   const variants = [...names(boxes)];
   const left = Math.min(0.36 * width, 14 + Math.max(...variants.map(textWidth)));
   const right = width - 48;
-  const most = Math.max(...view.boxes.map((box) => Math.max(box.high, ...box.dots)));
+  const most = Math.max(...selection.boxes.map((box) => Math.max(box.high, ...box.dots)));
   const x = linear(0, Math.min(1, most * 1.03) || 1, left, right);
   const rows = variants.map((name) => boxes.filter((box) => box.variant === name));
   const size = 15;
@@ -31,23 +31,23 @@ function drawBoxes({ root, view, width, hidden, mark }) {
       root.append(mark(group, `${name}, ${histograms(box.histogram)}`, [
         ["median", number(box.median)], ["mean", number(box.mean)], ["quartiles", `${number(box.q1)} to ${number(box.q3)}`],
         ["whiskers", `${number(box.low)} to ${number(box.high)}`], [boxed ? "distinct outliers" : "distinct values", count(box.dots.length)],
-        ["reconstructions", count(box.n)], ["of these charged as 1", count(box.charged)]]));
+        ["reconstructions", count(box.n)], ["of these penalised as 1", count(box.penalised)]]));
       root.append(svg("text", { class: "soft", x: width - 4, y: middle + 4, "text-anchor": "end" }, `${count(box.n)}${box.partial ? "*" : ""}`));
     });
   });
   return y + 42;
 }
 
-function drawPareto({ root, view, width, hidden, mark }) {
-  if (!view.points.length) return 0;
+function drawPareto({ root, selection, width, hidden, mark }) {
+  if (!selection.points.length) return 0;
   const height = 390;
   const box = { left: 58, right: width - 14, top: 14, bottom: height - 44 };
-  const times = view.points.map((point) => Math.max(point.seconds, 1e-6));
+  const times = selection.points.map((point) => Math.max(point.seconds, 1e-6));
   const x = logarithmic(Math.min(...times) / 1.5, Math.max(...times) * 1.9, box.left, box.right);
-  const y = linear(0, Math.min(1, 1.1 * Math.max(...view.points.map((point) => point.tvd))) || 1, box.bottom, box.top);
+  const y = linear(0, Math.min(1, 1.1 * Math.max(...selection.points.map((point) => point.tvd))) || 1, box.bottom, box.top);
   axes(root, x, y, box, { xTitle: "time per reconstruction (log scale)", yTitle: "mean TVD", xText: seconds, xTicks: width / 90 });
   root.append(svg("text", { class: "soft", x: box.left + 8, y: box.bottom - 8 }, "↙ better"));
-  const points = inOrder(visible(hidden, view.points));
+  const points = inOrder(visible(hidden, selection.points));
   for (const used of [true, false]) {
     const front = points.filter((point) => point.histogram === used && point.front).sort((a, b) => a.seconds - b.seconds);
     const steps = front.map((point, i) => `${i ? `H${x(Math.max(point.seconds, 1e-6))}V` : `M${x(Math.max(point.seconds, 1e-6))} `}${y(point.tvd)}`).join("");
@@ -61,7 +61,7 @@ function drawPareto({ root, view, width, hidden, mark }) {
     node.setAttribute("data-front", point.front);
     root.append(mark(node, `${point.variant}, ${histograms(point.histogram)}`, [
       ["mean TVD", number(point.tvd)], ["time", seconds(point.seconds)], ["problems tried", `${count(point.n)} of ${count(point.of)}`],
-      ["charged", count(point.charged)], ["on the front", point.front ? "yes" : point.n < point.of ? "no: not tried on all" : "no"]]));
+      ["penalised", count(point.penalised)], ["on the front", point.front ? "yes" : point.n < point.of ? "no: not tried on all" : "no"]]));
   }
   for (const point of points.slice().sort((a, b) => b.front - a.front)) {
     const px = x(Math.max(point.seconds, 1e-6)), py = y(point.tvd), w = 6 * point.variant.length;
@@ -79,8 +79,8 @@ function drawPareto({ root, view, width, hidden, mark }) {
   return height;
 }
 
-const drawProfile = (key, words) => ({ root, view, width, hidden, mark }) => {
-  const profile = view[key];
+const drawProfile = (key, words) => ({ root, selection, width, hidden, mark }) => {
+  const profile = selection[key];
   if (!profile) return 0;
   const height = 340, last = profile.taus.length - 1;
   const box = { left: 58, right: width - 16, top: 14, bottom: height - 44 };
@@ -108,8 +108,8 @@ const drawProfile = (key, words) => ({ root, view, width, hidden, mark }) => {
   return height;
 };
 
-function drawRegret({ root, view, width, hidden, mark }) {
-  const cells = inOrder(visible(hidden, view.cells));
+function drawRegret({ root, selection, width, hidden, mark }) {
+  const cells = inOrder(visible(hidden, selection.cells));
   if (!cells.length) return 0;
   const rowKey = (cell) => `${cell.variant}|${cell.histogram}`;
   const rows = [...new Map(cells.map((cell) => [rowKey(cell), cell])).values()];
@@ -140,7 +140,7 @@ function drawRegret({ root, view, width, hidden, mark }) {
     const group = svg("g", { "data-series": cell.variant, "data-histogram": cell.histogram },
       svg("rect", { x: at + 1, y: y + 1, width: w - 2, height: h - 2, rx: 2.5, style: `fill:${back};stroke:${known ? "none" : "var(--line)"}` }),
       svg("text", { x: at + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", style: `fill:${ink};font-size:11px` },
-        known ? `${number(cell.share, 2)}${cell.charged ? "*" : ""}` : cell.n ? "=" : "–"));
+        known ? `${number(cell.share, 2)}${cell.penalised ? "*" : ""}` : cell.n ? "=" : "–"));
     root.append(mark(group, `${cell.variant}, ${histograms(cell.histogram)}`, [
       ["data set", cell.dataset], ["measure", DATA.measures[cell.measure].title], ["regret / random", number(cell.share)],
       ["regret", `${number(cell.regret)} ${DATA.measures[cell.measure].unit}`], ["tau", number(cell.tau)], ["runs", count(cell.n)], ...(cell.note ? [["note", cell.note]] : [])]));
@@ -154,16 +154,16 @@ function drawRegret({ root, view, width, hidden, mark }) {
   return bottom + 30;
 }
 
-function drawEstimates({ root, view, width, hidden, mark }) {
-  if (!view.choices.length) return 0;
-  const measures = [...new Set(view.choices.map((choice) => choice.measure))].sort();
+function drawEstimates({ root, selection, width, hidden, mark }) {
+  if (!selection.choices.length) return 0;
+  const measures = [...new Set(selection.choices.map((choice) => choice.measure))].sort();
   const across = Math.max(1, Math.min(measures.length, Math.floor(width / 300)));
   const cellWidth = width / across, cellHeight = Math.min(cellWidth, 330);
-  const points = inOrder(visible(hidden, view.choices));
+  const points = inOrder(visible(hidden, selection.choices));
   measures.forEach((measure, i) => {
     const dx = (i % across) * cellWidth, dy = Math.floor(i / across) * cellHeight;
     const box = { left: dx + 60, right: dx + cellWidth - 14, top: dy + 26, bottom: dy + cellHeight - 46 };
-    const own = view.choices.filter((choice) => choice.measure === measure);
+    const own = selection.choices.filter((choice) => choice.measure === measure);
     const end = 1.06 * Math.max(...own.map((choice) => Math.max(choice.estimated, choice.true))) || 1;
     const x = linear(0, end, box.left, box.right), y = linear(0, end, box.bottom, box.top);
     const { title, unit } = DATA.measures[measure];
@@ -173,7 +173,7 @@ function drawEstimates({ root, view, width, hidden, mark }) {
     for (const choice of points.filter((point) => point.measure === measure)) {
       root.append(mark(symbol(choice.variant, x(choice.true), y(choice.estimated), choice.histogram, 5),
         `${choice.variant}, ${histograms(choice.histogram)}`, [["data set", choice.dataset], ["winner", choice.best],
-          ["estimated", number(choice.estimated)], ["true", number(choice.true)], ["least there is", number(choice.least)],
+          ["estimated", number(choice.estimated)], ["true", number(choice.true)], ["least true PUD", number(choice.least)],
           ["certified", choice.certified ? "yes" : "no"], ["seed", String(choice.seed)]]));
     }
   });
@@ -182,25 +182,25 @@ function drawEstimates({ root, view, width, hidden, mark }) {
 
 const FIGURES = [
   { id: "tvd", title: "How far reconstructions are from the raw tables", wide: true,
-    caption: "Boxes: quartiles and median. Whiskers: last value within 1.5 interquartile ranges. Fewer than 5 values are drawn one by one. Filled: with histograms.",
-    legend: (view) => histogramLegend(view.boxes), draw: drawBoxes },
+    caption: "Boxes: quartiles and median. Whiskers: the last value within 1.5 interquartile ranges. Fewer than 5 values are drawn one by one. Filled: with histograms.",
+    legend: (selection) => histogramLegend(selection.boxes), draw: drawBoxes },
   { id: "pareto", title: "Time against TVD", wide: true,
-    caption: "Large marks are on the front: nothing is both faster and closer. Solid line and filled marks: with histograms. Pale: not tried on all problems.",
-    legend: (view) => [...variantLegend(names(view.points)), ...histogramLegend(view.points)], draw: drawPareto },
+    caption: "Large marks are on the Pareto front: no other variant is both faster and closer. Solid line and filled marks: with histograms. Pale: not tried on all problems.",
+    legend: (selection) => [...variantLegend(names(selection.points)), ...histogramLegend(selection.points)], draw: drawPareto },
   { id: "profile-time", title: "Performance profile: time",
-    caption: "Share of the problems a variant solves within a factor of the fastest. Higher is better.",
-    legend: (view) => variantLegend(new Set(Object.keys(view.time_profile?.shares ?? {})), true), draw: drawProfile("time_profile", "time") },
+    caption: "Share of the problems that a variant solves within a factor of the fastest variant. Higher is better.",
+    legend: (selection) => variantLegend(new Set(Object.keys(selection.time_profile?.shares ?? {})), true), draw: drawProfile("time_profile", "time") },
   { id: "profile-tvd", title: "Performance profile: TVD",
-    caption: "Share of the problems a variant solves within a factor of the closest. Higher is better.",
-    legend: (view) => variantLegend(new Set(Object.keys(view.tvd_profile?.shares ?? {})), true), draw: drawProfile("tvd_profile", "TVD") },
+    caption: "Share of the problems that a variant solves within a factor of the closest variant. Higher is better.",
+    legend: (selection) => variantLegend(new Set(Object.keys(selection.tvd_profile?.shares ?? {})), true), draw: drawProfile("tvd_profile", "TVD") },
   { id: "regret", title: "Regret of the advice", wide: true,
-    caption: "True PUD of the winner minus the least there is, divided by what a random choice loses. 0: best configuration found; 1: chance; = : all configurations are equally good; –: not tried; *: some runs charged.",
-    legend: (view) => histogramLegend(view.cells), draw: drawRegret },
+    caption: "True PUD of the winner minus the least true PUD, divided by what a random choice loses. 0: the best configuration was found; 1: no better than chance; = : all configurations are equally good; –: not tried; *: some runs penalised.",
+    legend: (selection) => histogramLegend(selection.cells), draw: drawRegret },
   { id: "ranking", title: "Ranking with bounds", wide: true,
-    caption: "The configurations of one advisor run in order of the estimated PUD. Bar: where the true PUD provably lies; an arrow: it goes on beyond the scale, or no upper end is proved.",
+    caption: "The configurations of one advisor run in order of the estimated PUD. Bar: where the true PUD provably lies. Arrow: the bar goes on beyond the scale, or no upper bound is proved.",
     empty: "There is no order to draw.",
-    legend: rankingLegend, menus: rankingMenus, remark: (view, state) => rankingChoice(view, state).run?.remark ?? "", draw: drawRanking },
-  { id: "estimate", title: "What the advisor thought its winner costs, and what it costs", wide: true,
-    caption: "On the dashed line the estimate is right; above it, masking costs less than feared. Filled: with histograms.",
-    legend: (view) => [...variantLegend(names(view.choices)), ...histogramLegend(view.choices)], draw: drawEstimates },
+    legend: rankingLegend, menus: rankingMenus, remark: (selection, state) => rankingChoice(selection, state).run?.remark ?? "", draw: drawRanking },
+  { id: "estimate", title: "Estimated and true deviation of the winner", wide: true,
+    caption: "On the dashed line the estimate is exact; above it, masking costs less than estimated. Filled: with histograms.",
+    legend: (selection) => [...variantLegend(names(selection.choices)), ...histogramLegend(selection.choices)], draw: drawEstimates },
 ];

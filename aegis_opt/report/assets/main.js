@@ -3,18 +3,18 @@ const figures = FIGURES.map(makeFigure);
 document.getElementById("figure-list").append(...figures.map((figure) => figure.card));
 document.getElementById("table-list").append(...DATA.tables.map(buildTable));
 
-const datasets = [...new Set(DATA.views.map((view) => view.dataset))];
-const scopes = [...new Set(DATA.views.map((view) => view.scope))];
+const datasets = [...new Set(DATA.selections.map((selection) => selection.dataset))];
+const scopes = [...new Set(DATA.selections.map((selection) => selection.scope))];
 const chosen = { dataset: "0", scope: scopes[0] };
-function showView() {
-  const view = DATA.views.find(({ dataset, scope }) => dataset === datasets[Number(chosen.dataset)] && scope === chosen.scope);
-  for (const figure of figures) figure.show(view);
+function showSelection() {
+  const selection = DATA.selections.find(({ dataset, scope }) => dataset === datasets[Number(chosen.dataset)] && scope === chosen.scope);
+  for (const figure of figures) figure.show(selection);
 }
-document.getElementById("view").append(
-  menu("Data set", datasets.map((name, i) => [String(i), name ?? "all data sets"]), "0", (value) => { chosen.dataset = value; showView(); }),
-  menu("Scope", scopes.map((scope) => [scope, scope]), chosen.scope, (value) => { chosen.scope = value; showView(); }),
+document.getElementById("selection").append(
+  menu("Data set", datasets.map((name, i) => [String(i), name ?? "all data sets"]), "0", (value) => { chosen.dataset = value; showSelection(); }),
+  menu("Scope", scopes.map((scope) => [scope, scope]), chosen.scope, (value) => { chosen.scope = value; showSelection(); }),
 );
-showView();
+showSelection();
 
 let waiting = 0;
 let width = innerWidth;

@@ -4,9 +4,9 @@ const runTitle = (run) => `${run.variant}, ${histograms(run.histogram)}${run.see
 const unique = (values) => [...new Set(values)];
 const firstShown = (runs) => runs.find((run) => run.status === "ok" && run.names.length) ?? runs.find((run) => run.names.length) ?? runs[0];
 
-// What is chosen where the reader's choice does not exist in this view: the first there is.
-function rankingChoice(view, state) {
-  const all = DATA.rankings.filter((run) => run.scope === view.scope && (view.dataset === null || run.dataset === view.dataset));
+// Where the reader's choice does not exist in this selection, the first run is shown.
+function rankingChoice(selection, state) {
+  const all = DATA.rankings.filter((run) => run.scope === selection.scope && (selection.dataset === null || run.dataset === selection.dataset));
   const datasets = unique(all.map((run) => run.dataset));
   const dataset = datasets.includes(state.dataset) ? state.dataset : datasets[0];
   const measures = unique(all.filter((run) => run.dataset === dataset).map((run) => run.measure));
@@ -15,8 +15,8 @@ function rankingChoice(view, state) {
   return { datasets, dataset, measures, measure, runs, run: runs.find((run) => runKey(run) === state.run) ?? firstShown(runs) };
 }
 
-function rankingMenus(view, state, change) {
-  const { datasets, dataset, measures, measure, runs, run } = rankingChoice(view, state);
+function rankingMenus(selection, state, change) {
+  const { datasets, dataset, measures, measure, runs, run } = rankingChoice(selection, state);
   if (!run) return [];
   const choose = (key, value) => { state[key] = value; change(); };
   return [
@@ -26,14 +26,14 @@ function rankingMenus(view, state, change) {
   ].filter(Boolean);
 }
 
-const rankingLegend = (view, state) => (rankingChoice(view, state).run?.names.length ? [
+const rankingLegend = (selection, state) => (rankingChoice(selection, state).run?.names.length ? [
   { key: "bounds", text: "proved to lie here", icon: icon(svg("rect", { x: 2, y: 3, width: 18, height: 6, rx: 2, style: "fill:var(--bar);stroke:var(--accent);stroke-width:.8" })) },
   { key: "estimated", text: "estimated", icon: icon(svg("circle", { cx: 11, cy: 6, r: 4, style: "fill:var(--accent)" })) },
   { key: "true", text: "true", icon: icon(svg("line", { x1: 11, x2: 11, y1: 0.5, y2: 11.5, style: "stroke:var(--ink);stroke-width:2.4" })) },
 ] : []);
 
-function drawRanking({ root, view, state, width, hidden, mark, paper }) {
-  const { run } = rankingChoice(view, state);
+function drawRanking({ root, selection, state, width, hidden, mark, paper }) {
+  const { run } = rankingChoice(selection, state);
   if (!run || !run.names.length) return 0;
   const n = run.names.length, across = n > 25 && width >= 760 ? 2 : 1, gap = 26;
   const down = Math.ceil(n / across), h = paper ? Math.min(18, Math.max(9, Math.floor(390 / down))) : 18;  // paper: one page
@@ -42,7 +42,7 @@ function drawRanking({ root, view, state, width, hidden, mark, paper }) {
   const top = 22;
   const most = (...series) => Math.max(0, ...series.flatMap(([key, values]) => (hidden.has(key) ? [] : values.filter(isNumber))));
   const inner = most(["estimated", run.estimated], ["true", run.true], ["bounds", run.low]);
-  // bounds far beyond all the rest would squeeze it: they end in an arrow, and the pointer tells where
+  // bounds far beyond all the rest would squeeze it: they end in an arrow, and the tooltip says where
   const end = 1.04 * Math.min(Math.max(inner, most(["bounds", run.high])), inner ? DATA.reach * inner : Infinity) || 1;
   const ranks = run.true.map((value) => 1 + run.true.filter((other) => other < value).length);
   const { title, unit } = DATA.measures[run.measure];
@@ -71,7 +71,7 @@ function drawRanking({ root, view, state, width, hidden, mark, paper }) {
       if (!hidden.has("true")) group.append(svg("line", { class: "true", x1: x(run.true[i]), x2: x(run.true[i]), y1: middle - h / 2 + 1.5, y2: middle + h / 2 - 1.5, style: "stroke:var(--ink);stroke-width:2.4" }));
       if (!hidden.has("estimated")) group.append(svg("circle", { class: "estimated", cx: x(run.estimated[i]), cy: middle, r: h < 13 ? 3 : 4, style: `fill:${colour(run.variant)};stroke:var(--card);stroke-width:1` }));
       root.append(mark(group, name, [["rank", String(run.ranks[i])], ["estimated PUD", number(run.estimated[i])], ["proved at least", proved(low)],
-        ["proved at most", proved(high)], ["true PUD", number(run.true[i])], ["rank in truth", String(ranks[i])]]));
+        ["proved at most", proved(high)], ["true PUD", number(run.true[i])], ["true rank", String(ranks[i])]]));
     }
   }
   return top + down * h + 42;

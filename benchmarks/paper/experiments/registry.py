@@ -8,7 +8,7 @@ from pathlib import Path
 from aegis_opt._files import probe
 from aegis_opt.errors import InvalidInput, UnknownName
 from aegis_opt.harness._truth import Case
-from aegis_opt.report._plotting import require_matplotlib
+from aegis_opt.report._figure_style import require_matplotlib
 from benchmarks.paper.experiments import (
     end_to_end,
     generalization,

@@ -1,4 +1,4 @@
-"""The head of the page: what was run, on what, when, and what was left out."""
+"""The header of the page: what was run, on what, when, and what was left out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from textwrap import shorten
 from typing import Any
 
 from aegis_opt.errors import InvalidOption, MissingDependency, UnknownSolver
+from aegis_opt.harness import Results
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._store import Results
 from aegis_opt.harness._variant import RANDOM, Variant
-from aegis_opt.report._series import plural
+from aegis_opt.report._prepared_results import plural, time_limit
 
-_NOTICES, _REASON = 8, 160  # skipped variants named in the head, and letters of their reasons
+_NOTICES, _REASON = 8, 160  # skipped variants named in the header, and characters of a reason
 
 
 def tiles(results: Results) -> str:
@@ -31,8 +31,8 @@ def tiles(results: Results) -> str:
         (f"{status[SKIPPED]:,}", "skipped", "warn"),
     ]
     return "".join(
-        f'<div class="tile {mood if number != "0" else ""}"><b>{number}</b><span>{text}</span></div>'
-        for number, text, mood in tiles
+        f'<div class="tile {severity if number != "0" else ""}"><b>{number}</b><span>{text}</span></div>'
+        for number, text, severity in tiles
     )
 
 
@@ -40,19 +40,16 @@ def facts(results: Results) -> str:
     """Say when, where and on what the comparison was run."""
     meta = results.meta
     machine, software, plan = meta.get("machine", {}), meta["software"], meta["plan"]
-    limit = meta["settings"].get("time_limit")
-    date = str(meta.get("started", "unknown")).replace("T", " ").replace("+00:00", " UTC")
+    limit = time_limit(results)
+    date = _date(meta.get("started", "unknown"))
     if "continued" in meta:
-        date += f", continued {str(meta['continued']).replace('T', ' ').replace('+00:00', ' UTC')}"
+        date += f", continued {_date(meta['continued'])}"
     facts = [
         ("Run", date),
         ("Seeds", _listing(plan.get("seeds", []))),
         ("Time limit", f"{limit:g} s per run" if limit is not None else "none"),
         ("Processor", f"{machine.get('cpu', 'unknown')}, {plural(int(machine.get('cores') or 0), 'core')}"),
-        (
-            "Software",
-            f"aegis-opt {software.get('aegis-opt', '?')}, Python {software.get('python', '?')}",
-        ),
+        ("Software", f"aegis-opt {software.get('aegis-opt', '?')}, Python {software.get('python', '?')}"),
         ("Measures", _listing(plan.get("measures", []))),
         ("Scopes", _listing(plan.get("scopes", []))),
         ("Histograms", " and ".join("with" if used else "without" for used in plan.get("histograms", []))),
@@ -60,16 +57,12 @@ def facts(results: Results) -> str:
     for name, about in meta["datasets"].items():
         size = plural(int(about.get("records", 0)), "record")
         attributes, configurations = len(about.get("attributes", {})), len(about.get("configurations", []))
-        facts.append(
-            (
-                f"Data set {name}",
-                f"{size}, {plural(attributes, 'attribute')}, {plural(configurations, 'configuration')}, "
-                f"label {about.get('label')} ({plural(len(about.get('label_counts', [])), 'value')})",
-            )
+        text = (
+            f"{size}, {plural(attributes, 'attribute')}, {plural(configurations, 'configuration')}, "
+            f"label {about.get('label')} ({plural(len(about.get('label_counts', [])), 'value')})"
         )
-    return "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(text or '-')}</dd></div>" for name, text in facts
-    )
+        facts.append((f"Data set {name}", text))
+    return _definitions(facts)
 
 
 def notices(results: Results) -> str:
@@ -79,19 +72,17 @@ def notices(results: Results) -> str:
     if missing:
         shown = "; ".join(" ".join(map(str, key)) for key in missing[:3])
         more = f" and {len(missing) - 3:,} more" if len(missing) > 3 else ""
-        units = (
-            f"{len(missing):,} of {planned:,} units of work (an advisor run, or the tables of one attribute)"
-        )
+        units = f"{len(missing):,} of {planned:,} units of work (an advisor run, or one attribute's tables)"
         if "continued" in results.meta:  # by the same call again or by another one: meta.json does not say
-            mood, title = "warn", "Perhaps incomplete"
+            severity, title = "warn", "Perhaps incomplete"
             text = (
                 "The folder was made by several calls. Of all combinations of what they asked for, "
-                f"{units} are not here: never asked for together, not run yet, or stopped"
+                f"{units} are not here: never requested together, not run yet, or stopped"
             )
         else:
-            mood, title = "bad", "Incomplete"
+            severity, title = "bad", "Incomplete"
             text = f"{units} that were planned are not here: not run yet, or the run was stopped"
-        notices.append(f'<li class="{mood}"><b>{title}</b> {text}: {escape(shown + more)}.</li>')
+        notices.append(f'<li class="{severity}"><b>{title}</b> {text}: {escape(shown + more)}.</li>')
     return f'<ul class="notices">{"".join(notices)}</ul>' if notices else ""
 
 
@@ -104,17 +95,17 @@ def _skipped(results: Results) -> list[str]:
     for variant, counts in sorted(reasons.items()):
         reason, _ = counts.most_common(1)[0]
         other = f" (and {plural(len(counts) - 1, 'other reason')})" if len(counts) > 1 else ""
-        told = shorten(reason, _REASON, placeholder=" ...")
-        texts.append(f"{variant}: {plural(counts.total(), 'row')}. {told}{other}")
+        text = shorten(reason, _REASON, placeholder=" ...")
+        texts.append(f"{variant}: {plural(counts.total(), 'row')}. {text}{other}")
     if len(texts) > _NOTICES:
-        texts[_NOTICES:] = [f"{len(texts) - _NOTICES} more variants; the last table has all"]
+        texts[_NOTICES:] = [f"{len(texts) - _NOTICES} more variants; the last table lists all"]
     return texts
 
 
 def _missing(results: Results) -> tuple[list[tuple[Any, ...]], int]:
-    """What the plan has that the results do not, and how much is planned.
+    """Return what the plan has and the results do not, and how much is planned.
 
-    A table without any row is not looked for: some comparisons want one of the two only.
+    A table without any row is not looked for: some comparisons want only one of the two.
     """
     missing: list[tuple[Any, ...]] = []
     planned = 0
@@ -160,12 +151,18 @@ def _is_random(name: str, results: Results) -> bool:
 
 def software(meta: dict[str, Any]) -> str:
     """List the versions that ran."""
-    rows = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(str(number))}</dd></div>"
-        for name, number in meta["software"].items()
-    )
-    system = escape(str(meta.get("machine", {}).get("system", "unknown")))
-    return f'<dl class="facts">{rows}<div><dt>system</dt><dd>{system}</dd></div></dl>'
+    system = str(meta.get("machine", {}).get("system", "unknown"))
+    versions = [(name, str(number)) for name, number in meta["software"].items()]
+    return f'<dl class="facts">{_definitions([*versions, ("system", system)])}</dl>'
+
+
+def _definitions(facts: list[tuple[str, str]]) -> str:
+    found = ((escape(name), escape(text or "-")) for name, text in facts)
+    return "".join(f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in found)
+
+
+def _date(text: object) -> str:
+    return str(text).replace("T", " ").replace("+00:00", " UTC")
 
 
 def _listing(values: list[Any], shown: int = 12) -> str:

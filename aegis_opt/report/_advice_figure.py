@@ -1,21 +1,22 @@
-"""Pictures of an advice; they need matplotlib, which is loaded when the first is drawn."""
+"""The picture of an advice: its ranking with the proved bounds."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._files import atomic_path
+from aegis_opt._options import whole_number
 from aegis_opt.advisor import Advice
-from aegis_opt.errors import InvalidInput, MissingDependency
 from aegis_opt.measures import get_measure
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.report._figure_style import require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,19 +37,19 @@ def plot_ranking(
 ) -> Figure:
     """Draw the ranking: a dot per configuration and, as a line, the proved bounds of its true deviation.
 
-    Lines that would squeeze the dots together run out of the picture with an arrow; the numbers at the right
-    say where they end.
+    A line that would squeeze the dots together is cut with an arrow; the numbers at the right say where it
+    ends.
 
     Parameters
     ----------
     advice : Advice
-        The answer to draw.
+        The advice to draw.
     path : path, optional
-        Where to save it, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
+        Where to save the figure, whole or not at all; the ending chooses the format (.png, .pdf, .svg).
     top : int, optional
-        Only the first places; by default all.
+        How many configurations to draw, best first; by default all.
     truth : mapping of str to float, optional
-        The true deviation of each configuration, for whoever knows the raw table.
+        The true deviation of each configuration, if the raw table is known.
 
     Returns
     -------
@@ -72,9 +73,7 @@ def plot_ranking(
     require_matplotlib()
     from matplotlib.figure import Figure as MatplotlibFigure
 
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-        raise InvalidInput(f"top must be a whole number from 1 up, not {top!r}")
-    rows = advice.ranking if top is None else advice.ranking.head(top)
+    rows = advice.ranking if top is None else advice.ranking.head(whole_number("top", top, least=1))
     true = None if truth is None else np.array([truth[name] for name in rows["configuration"]])
     height = _HEAD + _ROW * len(rows) + _FOOT
     figure = MatplotlibFigure(figsize=(_WIDTH, height), dpi=160, facecolor="white")
@@ -84,7 +83,6 @@ def plot_ranking(
     axes = figure.add_axes(box)
     _draw_rows(axes, advice, rows, true)
     _write_numbers(axes, advice, rows, true)
-    _draw_random_choice(axes, advice)
     _finish(axes, advice, rows)
     _write_title(figure, advice, rows, height)
     if path is not None:
@@ -94,7 +92,7 @@ def plot_ranking(
 
 
 def decimals_for(values: npt.ArrayLike, usual: int) -> int:
-    """Decimals that show a column of numbers: as usual around 1, fewer for large ones, more for tiny ones.
+    """Return the decimals for a column of numbers: as usual around 1, fewer if large, more if tiny.
 
     Examples
     --------
@@ -106,14 +104,6 @@ def decimals_for(values: npt.ArrayLike, usual: int) -> int:
         return usual
     magnitude = math.floor(math.log10(largest))
     return max(usual - magnitude, 0) if magnitude > 0 else max(usual, 2 - magnitude)
-
-
-def require_matplotlib() -> None:
-    """Raise `MissingDependency` unless matplotlib can be imported."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingDependency("pictures need matplotlib: pip install 'aegis-opt[plot]'") from error
 
 
 def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
@@ -128,8 +118,8 @@ def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray 
             if beyond:
                 axes.plot(limit, y, ">", color=line, ms=5, mew=0, zorder=1, clip_on=False)
         elif "pud_std" in row:
-            spread = [row["pud"] - row["pud_std"], row["pud"] + row["pud_std"]]
-            axes.plot(spread, [y, y], color=line, lw=1.8, zorder=1)
+            ends = [row["pud"] - row["pud_std"], row["pud"] + row["pud_std"]]
+            axes.plot(ends, [y, y], color=line, lw=1.8, zorder=1)
         if true is not None:
             axes.plot(true[y], y, "D", color=_TRUTH, ms=4.5, mfc="white", mew=1.3, zorder=2, clip_on=False)
         axes.plot(row["pud"], y, "o", color=colour, ms=7.5 if winner else 6.5, zorder=3, clip_on=False)
@@ -146,30 +136,28 @@ def _write_numbers(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatAr
     """Write the table to the right of the dots."""
     digits = get_measure(advice.measure).digits
     decimals = decimals_for(rows["pud"], digits)
-    estimate = _texts(rows["pud"], decimals)
-    spread = _texts(rows["pud_std"], decimals) if "pud_std" in rows else []
-    truth = [] if true is None else _texts(true, decimals)
-    ends = _texts(rows[["pud_low", "pud_high"]], decimals_for(rows[["pud_low", "pud_high"]], digits))
-    shift = 0.0 if true is None else _TRUTH_COLUMN
-    _beside(axes, 0.85, -1, "● estimate", "right", _OTHER)
+    ends = rows[["pud_low", "pud_high"]]
+    last = 1.1 + (0.0 if true is None else _TRUTH_COLUMN)
+    columns = [(0.85, "right", _OTHER, "● estimate", _texts(rows["pud"], decimals))]
     if true is not None:
-        _beside(axes, 0.85 + shift, -1, "◇ truth", "right", _TRUTH)
-    bounded = rows["pud_low"].notna().any()
-    if bounded:
-        _beside(axes, 1.1 + shift, -1, "━ proved bounds", "left", _OTHER)
-    elif spread:
-        _beside(axes, 1.1 + shift, -1, "━ standard deviation", "left", _OTHER)
-    for y, name in enumerate(rows["configuration"]):
-        winner = name in advice.tied
-        colour, weight = (_WINNER, "bold") if winner else (_INK, "normal")
-        _beside(axes, 0.85, y, estimate[y], "right", colour, weight)
-        if true is not None:
-            _beside(axes, 0.85 + shift, y, truth[y], "right", _TRUTH, weight)
-        if bounded:
-            low, high = ends[2 * y : 2 * y + 2]
-            _beside(axes, 1.1 + shift, y, f"{low} to {high}", "left", colour if winner else _OTHER)
-        elif spread:
-            _beside(axes, 1.1 + shift, y, f"± {spread[y]}", "left", _OTHER)
+        columns.append((0.85 + _TRUTH_COLUMN, "right", _TRUTH, "◇ truth", _texts(true, decimals)))
+    if ends["pud_low"].notna().any():
+        numbers = _texts(ends, decimals_for(ends, digits))
+        texts = [f"{low} to {high}" for low, high in zip(numbers[::2], numbers[1::2], strict=True)]
+        columns.append((last, "left", _OTHER, "━ proved bounds", texts))
+    elif "pud_std" in rows:
+        texts = [f"± {text}" for text in _texts(rows["pud_std"], decimals)]
+        columns.append((last, "left", _OTHER, "━ standard deviation", texts))
+    place: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    place |= {"annotation_clip": False, "va": "center", "fontsize": 8.5}
+    for inches, align, colour, head, texts in columns:
+        at: dict[str, Any] = {"xytext": (72 * inches, 0), "ha": align, **place}  # to the right of the axes
+        axes.annotate(head, (1, -1), color=colour, **at)
+        for y, (name, text) in enumerate(zip(rows["configuration"], texts, strict=True)):
+            winner = name in advice.tied
+            ink = colour if colour == _TRUTH else _WINNER if winner else _INK if align == "right" else _OTHER
+            bold = "bold" if winner and align == "right" else "normal"
+            axes.annotate(text, (1, y), color=ink, fontweight=bold, **at)
 
 
 def _texts(values: pd.Series[float] | pd.DataFrame | FloatArray, decimals: int) -> list[str]:
@@ -177,62 +165,31 @@ def _texts(values: pd.Series[float] | pd.DataFrame | FloatArray, decimals: int) 
     return ["?" if np.isnan(number) else f"{number:.{decimals}f}" for number in numbers]
 
 
-def _beside(
-    axes: Axes, x: float, y: float, text: str, align: str, colour: str, weight: str = "normal"
-) -> None:
-    """Write `x` inches to the right of the axes, in row `y`."""
-    axes.annotate(
-        text,
-        (1, y),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(72 * x, 0),
-        textcoords="offset points",
-        annotation_clip=False,
-        ha=align,
-        va="center",
-        fontsize=8.5,
-        color=colour,
-        fontweight=weight,
-    )
-
-
 def _limit(rows: pd.DataFrame, true: FloatArray | None) -> float:
-    """Right end of the axis: all of the bounds where that leaves room for the dots, else the dots alone."""
+    """Return the right end of the axis: that of the bounds, unless the dots would be too close together."""
     placed = np.concatenate([rows["pud"], rows["pud_low"], [] if true is None else true, [0.0]])
     dots = float(np.nanmax(placed))
     reach = float(np.nanmax(np.append(rows["pud_high"], dots)))
     return (1.03 * reach if reach <= 2.5 * dots else 1.25 * dots) or 1.0
 
 
-def _draw_random_choice(axes: Axes, advice: Advice) -> None:
-    x = advice.random_choice_pud
-    if advice.best is None or not x < axes.get_xlim()[1]:
-        return
-    axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
-    place = axes.get_xaxis_transform()
-    axes.text(x, 1.0, "choosing at random", transform=place, ha="center", va="bottom", fontsize=8, color=_INK)
-
-
 def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
+    """Mark the deviation of a random choice, and write the axis."""
+    if advice.best is not None and (x := advice.random_choice_pud) < axes.get_xlim()[1]:
+        axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
+        above: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+        axes.text(x, 1.0, "choosing at random", **above, fontsize=8, color=_INK)
     unit = get_measure(advice.measure).unit
     axes.set_xlabel(f"deviation{f' in {unit}' if unit else ''}, less is better", fontsize=8.5, color=_OTHER)
     axes.tick_params(axis="y", length=0, pad=10)
     axes.tick_params(axis="x", colors=_OTHER, labelsize=8, length=3)
     axes.locator_params(axis="x", nbins=6)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(_FAINT)
     if len(rows) < len(advice.ranking):
-        axes.annotate(
-            f"the first {len(rows)} of {len(advice.ranking)}",
-            (1, 0),
-            xycoords="axes fraction",
-            xytext=(72 * (_TABLE - 0.2), -24),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-            color=_OTHER,
-        )
+        place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "right"}
+        place |= {"xytext": (72 * (_TABLE - 0.2), -24), "fontsize": 8.5, "color": _OTHER}
+        axes.annotate(f"the first {len(rows)} of {len(advice.ranking)}", (1, 0), **place)
 
 
 def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: float) -> None:
@@ -250,7 +207,7 @@ def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: flo
     if advice.certified:
         finding += ", and that is proved"
         lines.append(
-            "The bounds share one unknown and shift together, so their overlap leaves the order certain."
+            "The bounds share one unknown and move together, so an overlap does not change the order."
         )
     elif advice.best is not None:
         finding += " by this estimate"
