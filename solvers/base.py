@@ -1,15 +1,17 @@
-"""The one interface of every backend: a problem in, a self-certified reconstruction out."""
+"""The one interface of every solver: a problem in, a self-certified reconstruction out."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
+from aegis_opt._options import one_of, whole_number
 from aegis_opt.distances import distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import Reconciled, check, reconcile
@@ -24,7 +26,7 @@ OnConflict = Literal["raise", "repair", "relax"]
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can do; the chooser, the documentation and the contract tests read it.
+    """What a solver can do; the chooser, the documentation and the contract tests read it.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class Capabilities:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a backend hands back: a table and what it can say about it."""
+    """What a solver hands back: a table and what it can say about it."""
 
     table: FloatArray
     method: str
@@ -64,12 +66,12 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstructor(ABC):
-    """A configured backend. Subclasses are frozen dataclasses whose fields are their options.
+    """A configured solver. Subclasses are frozen dataclasses whose fields are their options.
 
     Parameters
     ----------
     rounding : str, optional
-        How a fractional table becomes whole numbers; see `aegis_opt.rounding`. Backends whose tables are
+        How a fractional table becomes whole numbers; see `aegis_opt.rounding`. Solvers whose tables are
         whole refuse it.
     seed : int
         Where randomness is used, the same seed gives the same table.
@@ -89,10 +91,8 @@ class Reconstructor(ABC):
             raise InvalidOption(f"unknown rounding {self.rounding!r}; known: {', '.join(ROUNDINGS)}")
         if self.rounding is not None and self.capabilities.integer:
             raise InvalidOption(f"tables of solver {self.name!r} are whole already: leave rounding out")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise InvalidOption(f"seed must be a whole number from 0 up, not {self.seed!r}")
-        if self.on_conflict not in ("raise", "repair", "relax"):
-            raise InvalidOption(f"on_conflict must be 'raise', 'repair' or 'relax', not {self.on_conflict!r}")
+        whole_number("seed", self.seed, least=0)
+        one_of("on_conflict", self.on_conflict, get_args(OnConflict))
 
     @property
     @abstractmethod
@@ -104,7 +104,7 @@ class Reconstructor(ABC):
         """Return a table for a problem whose totals agree; raise `InfeasibleProblem` where there is none."""
 
     def solve_many(self, problems: Sequence[Problem]) -> list[Solution]:
-        """Solve several problems; a backend overrides this where solving them together is cheaper."""
+        """Solve several problems; a solver overrides this where solving them together is cheaper."""
         return [self.solve(problem) for problem in problems]
 
     @property
@@ -148,7 +148,7 @@ class Reconstructor(ABC):
         return Reconciled(problem, ())
 
     def _refuse(self, problem: Problem) -> None:
-        """Reject what this backend cannot take, instead of ignoring it."""
+        """Reject what this solver cannot take, instead of ignoring it."""
         able = self.capabilities
         if problem.constraints and not able.constraints:
             raise InvalidOption(
@@ -161,43 +161,92 @@ class Reconstructor(ABC):
         if not able.masked_label and any(view.joint.shape[1] != k for view in problem.views):
             raise InvalidOption(f"solver {self.name!r} takes no masked label; use 'ipf'")
 
+    def certify_rounded(
+        self, problem: Problem, reconstruction: Reconstruction, table: npt.ArrayLike
+    ) -> Reconstruction:
+        """Judge a table that was rounded, by this solver's `rounding`, after the reconstruction was made.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem as it was given.
+        reconstruction : Reconstruction
+            What was rounded. Where its totals were repaired, the status is judged by the repaired ones.
+        table : array_like, shape (n, k)
+            The rounded table.
+
+        Returns
+        -------
+        Reconstruction
+            With the rounded table and its own status, residual and objective. Nothing is proved about the
+            distance of a rounded table: `optimal` is False and `gap` None. `seconds` are carried over.
+
+        Examples
+        --------
+        >>> from aegis_opt.solvers.ipf import IPF
+        >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+        >>> solved = IPF().reconstruct(problem)
+        >>> rounded = IPF(rounding="independent").certify_rounded(problem, solved, [[2, 1], [1, 1], [0, 2]])
+        >>> rounded.status.name, rounded.residual
+        ('VIOLATED', 1.0)
+        """
+        agreed = Reconciled(reconstruction.repaired or problem, reconstruction.changes)
+        timed_out = reconstruction.status is Status.TIME_LIMIT
+        evidence = self._judge(problem, agreed, np.asarray(table, dtype=np.float64), timed_out=timed_out)
+        return replace(reconstruction, **evidence, gap=None)
+
     def _certify(
         self, problem: Problem, agreed: Reconciled, solution: Solution, solve_seconds: float
     ) -> Reconstruction:
         """Round where asked, then judge the table by the problem's own data."""
-        table = solution.table
+        table, proved, gap = solution.table, solution.proved, solution.gap
         seconds = {"solve": solve_seconds} | solution.seconds
         if self.rounding is not None:
             start = time.perf_counter()
             table = round_table(agreed.problem, table, self.rounding, seed=self.seed)
+            proved, gap = False, None
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()
-        residual = problem.residual(table)
-        objective = distance(table, agreed.problem.prior, self.distance_norm)
+        evidence = self._judge(problem, agreed, table, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
-        status = self._judge(agreed, table, solution)
         return Reconstruction(
-            table=problem.labelled(table),
-            status=status,
-            objective=objective,
-            residual=residual,
+            **evidence,
             norm=self.distance_norm,
             method=solution.method,
             iterations=solution.iterations,
             seconds=seconds,
-            optimal=status is Status.OPTIMAL,
-            gap=None if self.rounding is not None else solution.gap,
+            gap=gap,
             changes=agreed.changes,
+            repaired=agreed.problem if agreed.changes else None,
         )
 
-    def _judge(self, agreed: Reconciled, table: FloatArray, solution: Solution) -> Status:
+    def _judge(
+        self,
+        problem: Problem,
+        agreed: Reconciled,
+        table: FloatArray,
+        *,
+        proved: bool = False,
+        timed_out: bool = False,
+    ) -> dict[str, Any]:
+        """Compute the fields of a `Reconstruction` that speak about its table from the table alone."""
+        residual = problem.residual(table)
+        missed = residual if agreed.problem is problem else agreed.problem.residual(table)
         keeps = self.capabilities.keeps_totals
         if self.rounding is not None:
             keeps = keeps and ROUNDINGS[self.rounding].keeps_totals
-        if agreed.problem.residual(table) > tolerance(agreed.problem):
-            return Status.NOT_CONVERGED if keeps else Status.VIOLATED
-        if agreed.changes:
-            return Status.REPAIRED
-        if solution.timed_out:
-            return Status.TIME_LIMIT
-        return Status.OPTIMAL if solution.proved and self.rounding is None else Status.FEASIBLE
+        if missed > tolerance(agreed.problem):
+            status = Status.NOT_CONVERGED if keeps else Status.VIOLATED
+        elif agreed.changes:
+            status = Status.REPAIRED
+        elif timed_out:
+            status = Status.TIME_LIMIT
+        else:
+            status = Status.OPTIMAL if proved else Status.FEASIBLE
+        return {
+            "table": problem.labelled(table),
+            "status": status,
+            "objective": distance(table, agreed.problem.prior, self.distance_norm),
+            "residual": residual,
+            "optimal": status is Status.OPTIMAL,
+        }

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from aegis_opt.problem._problem import Problem
+
 
 class Status(Enum):
     """How a reconstruction ended; the value is a sentence for people."""
@@ -17,11 +19,6 @@ class Status(Enum):
     NOT_CONVERGED = "the solver stopped before every total was met: see the residual"
     VIOLATED = "some totals are not met, because this method does not promise them: see the residual"
     REPAIRED = "the given totals contradict each other; the changed ones, listed in `changes`, are met"
-
-    @property
-    def meets_totals(self) -> bool:
-        """Whether the table meets the totals that were given."""
-        return self in (Status.OPTIMAL, Status.FEASIBLE, Status.TIME_LIMIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +46,13 @@ class Reconstruction:
     seconds : mapping of str to float
         Time per phase: "build", "solve", "round", "check".
     optimal : bool
-        Whether optimality for the unrounded objective is proved.
+        Whether it is proved that no table that meets the totals is closer to the prior.
     gap : float or None
         Relative gap to a proved bound on the objective, where one is known.
     changes : tuple of str
         What was changed to reconcile contradictory totals; empty otherwise.
+    repaired : Problem or None
+        The problem with the changed totals, which the table was made for; None where nothing was changed.
     """
 
     table: Any
@@ -67,6 +66,7 @@ class Reconstruction:
     optimal: bool = False
     gap: float | None = None
     changes: tuple[str, ...] = ()
+    repaired: Problem | None = None
 
     def __repr__(self) -> str:
         n, k = self.table.shape

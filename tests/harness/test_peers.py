@@ -22,7 +22,7 @@ def test_a_peer_finds_the_table_of_ipf(name, histogram, table, n_groups) -> None
     problem = ao.Problem.from_table(table, np.arange(len(table)) % n_groups, histogram=histogram)
     ours, theirs = ao.reconstruct(problem), PEERS[name]().reconstruct(problem)
     np.testing.assert_allclose(theirs.table, ours.table, atol=1e-6)
-    assert theirs.status.meets_totals
+    assert theirs.status in (ao.Status.OPTIMAL, ao.Status.FEASIBLE)
 
 
 def test_integerise_gives_whole_numbers_of_the_same_records() -> None:
