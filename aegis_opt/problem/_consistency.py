@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.errors import InvalidOption
 from aegis_opt.problem._margin import IntArray, Margin, refines
@@ -16,6 +14,10 @@ from aegis_opt.problem._problem import Problem
 WAY_OUT = (
     "Correct the totals, or let them be adjusted: on_conflict='repair' (fewest records changed) or "
     "on_conflict='relax' (the disagreement shared by all totals)."
+)
+
+NO_WHOLE_TABLE = (
+    f"fractional tables meet all the totals (and extra constraints), but no whole one does. {WAY_OUT}"
 )
 
 
@@ -51,9 +53,10 @@ def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[st
         everything = np.zeros(problem.shape[0], dtype=np.int64)
         for other in margins[1:]:
             yield from _disagreements(problem, margins[0], other, everything, slack)
-        if problem.histogram is not None:
-            for view in margins[:-1]:
-                yield from _disagreements(problem, view, margins[-1], view.rows, slack)
+        views = [margin for margin in margins if margin.kind == "view"]
+        for histogram in (margin for margin in margins if margin.kind == "histogram"):
+            for view in views:
+                yield from _disagreements(problem, view, histogram, view.rows, slack)
     yield from _impossible(problem, slack)
 
 
@@ -96,8 +99,11 @@ def join(one: IntArray, other: IntArray) -> IntArray:
         return other
     if refines(other, one):
         return one
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
-    graph = sparse.coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
+    graph = coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
     component = connected_components(graph, directed=False)[1][one]
     return np.unique(component, return_inverse=True)[1].astype(np.int64)
 

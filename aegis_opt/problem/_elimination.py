@@ -42,7 +42,9 @@ class Elimination:
         return bool((self.left >= 0).all() and not self.left[self.used_up].any())
 
 
-def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: float = 0.0) -> Elimination:
+def eliminate(
+    members: IntArray, totals: FloatArray, noise: float = 0.0, least_share: float = 0.0
+) -> Elimination:
     """Determine cells of A x = b, x >= 0 by subtraction.
 
     Parameters
@@ -53,7 +55,7 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: 
         The known totals.
     noise : float
         A total of no more records than this is used up. Subtracting whole totals is exact: there 0 will do.
-    worth : float
+    least_share : float
         Stop when a round settles less than this share of the cells that were open: a long chain of cells,
         which subtraction follows link by link, is solved faster as a whole.
 
@@ -81,7 +83,7 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: 
             left -= np.bincount(margin[found], known, len(left))
         settled = empty.copy()
         settled[found] = True
-        few = settled.sum() < worth * len(cells)
+        few = settled.sum() < least_share * len(cells)
         cells, members = cells[~settled], members[:, ~settled]
         if few:
             break

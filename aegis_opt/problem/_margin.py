@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,15 @@ class Margin:
     totals[g, l] = sum of X[a, y] over all a with rows[a] = g and all y with columns[y] = l.
 
     A 1-D histogram has one group per row and one group of columns; a masked joint table has one
-    group of rows per masked value and, unless the label is masked too, one group per column.
+    group of rows per masked value and, unless the label is masked too, one group per column. `kind` says
+    which of the two it is, `name` what people call it.
     """
 
     name: str
     rows: IntArray
     columns: IntArray
     totals: FloatArray
+    kind: Literal["view", "histogram"] = "view"
 
     @property
     def n_groups(self) -> int:

@@ -206,7 +206,7 @@ def test_the_phases_are_timed():
     ("options", "words"),
     [
         ({"norm": "kl"}, "l1, l2, linf"),
-        ({"engine": "simplex"}, "auto, flow, cp-sat"),
+        ({"engine": "simplex"}, "'auto', 'flow' or 'cp-sat'"),
         ({"time_limit": 0}, "positive"),
         ({"time_limit": float("nan")}, "positive"),
         ({"time_limit": "1 s"}, "positive"),
