@@ -69,9 +69,7 @@ class Integer(Reconstructor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.norm not in self.capabilities.norms:
-            known = ", ".join(self.capabilities.norms)
-            raise InvalidOption(f"solver 'integer' has no norm {self.norm!r}; it has: {known}")
+        one_of("norm of solver 'integer'", self.norm, self.capabilities.norms)
         one_of("engine", self.engine, get_args(EngineName))
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")

@@ -1,4 +1,4 @@
-"""The engines of the exact integer backend against brute force, scipy's MILP solver, and each other."""
+"""The engines of the exact integer solver against brute force, scipy's MILP solver, and each other."""
 
 import itertools
 import time
