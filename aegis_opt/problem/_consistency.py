@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from aegis_opt.errors import InvalidOption
-from aegis_opt.problem._margin import IntArray, Margin, refines
+from aegis_opt.problem._margin import IntArray, Margin, open_cells, refines
 from aegis_opt.problem._problem import Problem
 
 WAY_OUT = (
@@ -78,14 +78,9 @@ def _disagreements(
 
 def _impossible(problem: Problem, slack: float) -> Iterator[str]:
     """Positive totals all of whose cells are held at 0 by structural zeros or by other totals of 0."""
-    forbidden = np.zeros(problem.shape, dtype=bool)
-    if problem.structural_zeros is not None:
-        forbidden |= problem.structural_zeros
+    can_hold = open_cells(problem.margins, problem.structural_zeros).astype(np.float64)
     for margin in problem.margins:
-        forbidden |= (margin.totals <= 0)[margin.rows][:, margin.columns]
-    open_cells = np.where(forbidden, 0.0, 1.0)
-    for margin in problem.margins:
-        closed = (margin.sums(open_cells) == 0) & (margin.totals > slack)
+        closed = (margin.sums(can_hold) == 0) & (margin.totals > slack)
         for group, column in np.argwhere(closed):
             where = name_cells(problem, margin.rows == group, margin.columns == column)
             why = "zeros of the prior" if problem.structural_zeros is not None else "zeros of other totals"

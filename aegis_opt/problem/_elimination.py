@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +31,9 @@ class Elimination:
     """
 
     values: FloatArray
-    open_cells: npt.NDArray[np.bool_]
+    open_cells: BoolArray
     left: FloatArray
-    used_up: npt.NDArray[np.bool_]
+    used_up: BoolArray
 
     @property
     def agrees(self) -> bool:

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from aegis_opt.errors import AegisError
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,16 @@ class Margin:
         """Iterate over (row group, column group, total)."""
         for group, column in np.ndindex(*self.totals.shape):
             yield group, column, float(self.totals[group, column])
+
+
+def open_cells(margins: Sequence[Margin], zeros: BoolArray | None) -> BoolArray:
+    """Cells that neither a structural zero nor a total of 0 holds at 0."""
+    cells = np.ones((len(margins[0].rows), len(margins[0].columns)), dtype=bool)
+    if zeros is not None:
+        cells &= ~zeros
+    for margin in margins:
+        cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
+    return cells
 
 
 def refines(fine: IntArray, coarse: IntArray) -> bool:

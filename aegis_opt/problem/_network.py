@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis_opt.errors import AegisError
-from aegis_opt.problem._feasibility import BoolArray, numbered
-from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._feasibility import numbered
+from aegis_opt.problem._margin import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

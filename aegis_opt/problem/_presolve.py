@@ -15,10 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from aegis_opt.problem._feasibility import incidence, numbered
-from aegis_opt.problem._margin import FloatArray, IntArray, Margin
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray, Margin, open_cells
 from aegis_opt.problem._problem import Problem
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Reduction:
     weight: FloatArray | None
     margins: tuple[Margin, ...]
     prior: FloatArray
-    allowed: npt.NDArray[np.bool_]
+    allowed: BoolArray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -143,11 +142,7 @@ def reduce(problem: Problem, *, proportional: bool = False) -> Reduction:
             rows, totals = margin.rows[first], margin.totals
         margins.append(Margin(margin.name, rows, margin.columns, totals, margin.kind))
     prior = problem.prior[first]
-    allowed = np.ones(prior.shape, dtype=bool)
-    if problem.structural_zeros is not None:
-        allowed &= prior > 0
-    for margin in margins:
-        allowed &= (margin.totals > 0)[margin.rows][:, margin.columns]
+    allowed = open_cells(margins, None if problem.structural_zeros is None else prior == 0)
     weight = None
     if proportional:
         weight = problem.histogram

@@ -8,8 +8,8 @@ import numpy as np
 
 from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
 from aegis_opt.problem._cp_sat import WholeTables
-from aegis_opt.problem._feasibility import BoolArray, numbered
-from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._feasibility import numbered
+from aegis_opt.problem._margin import BoolArray, FloatArray, open_cells
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 
@@ -24,7 +24,8 @@ def nearest_by_cp_sat(
     problem: Problem, floor: FloatArray, fraction: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Least sum of absolute changes: among floors and ceilings first, then among all whole tables."""
-    for movable, free in ((fraction > 0, False), (_open_cells(problem), True)):
+    everywhere = open_cells(problem.margins, problem.structural_zeros)
+    for movable, free in ((fraction > 0, False), (everywhere, True)):
         try:
             return _solve(problem, floor, fraction, movable, rng, free=free)
         except InfeasibleProblem:
@@ -34,16 +35,6 @@ def nearest_by_cp_sat(
         f"no table of whole numbers meets all totals of {names}, although a fractional table does: keep that "
         "one (rounding=None), or use rounding='independent', which does not keep the totals"
     )
-
-
-def _open_cells(problem: Problem) -> BoolArray:
-    """Cells that neither a structural zero nor a total of 0 holds at 0."""
-    cells = np.ones(problem.shape, dtype=bool)
-    if problem.structural_zeros is not None:
-        cells &= ~problem.structural_zeros
-    for margin in problem.margins:
-        cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
-    return cells
 
 
 def _solve(

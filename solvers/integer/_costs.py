@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis_opt.distances import distance
-from aegis_opt.problem._feasibility import BoolArray
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
 
 _STEPS = np.concatenate([[0, 1], 2 * 4 ** np.arange(30)])

@@ -27,8 +27,7 @@ import numpy as np
 
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
-from aegis_opt.problem._feasibility import BoolArray
-from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._margin import BoolArray, IntArray
 from aegis_opt.problem._network import TwoSided, cheapest_flow, two_sided
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.solvers.integer._costs import (

@@ -44,8 +44,9 @@ class Integer(Reconstructor):
     norm : {"l1", "l2", "linf"}
         Distance to the prior.
     engine : {"auto", "flow", "cp-sat"}
-        "flow" for two-sided totals (see `aegis_opt.problem._network.two_sided`), "cp-sat" for any problem,
-        "auto" for the first that applies.
+        "flow" where the totals form a network (one view, nested or partly nested views, each with or
+        without the histogram; two views without it), "cp-sat" for any problem, "auto" for the first that
+        applies.
     time_limit : float, optional
         Seconds for cp-sat, where it runs; the best table found by then comes back with status TIME_LIMIT and
         its gap. A flow is not interrupted.

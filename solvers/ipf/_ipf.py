@@ -24,7 +24,7 @@ from aegis_opt.errors import InfeasibleProblem
 from aegis_opt.problem._conflict import explain
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._feasibility import incidence, numbered, support
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
@@ -231,7 +231,7 @@ class _State:
         table.flat[self.cells] = self.x
         return self.reduction.expand(table)
 
-    def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+    def _keep(self, chosen: BoolArray) -> None:
         """Go on with these cells only."""
         self.cells, self.start = self.cells[chosen], self.start[chosen]
         self.members = [member[chosen] for member in self.members]
