@@ -123,7 +123,6 @@ _NAMES = {  # module: the names taken from it
     "problem": "Problem View",
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
-    "report": "",
     "report": "plot_ranking",
     "rounding": "",
     "solvers": "",

@@ -1,19 +1,15 @@
-"""Distances between a table and its prior: the objectives of every solver, computed in one place."""
+"""Distances between a table and its prior: the objectives of every solver, written once."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 import numpy as np
 import numpy.typing as npt
-from scipy.special import kl_div
 
-from aegis_opt.errors import InvalidOption
+from aegis_opt._options import one_of
 
 __all__ = ["NORMS", "distance"]
 
-Norm = Literal["kl", "l1", "l2", "linf"]
-NORMS: tuple[str, ...] = get_args(Norm)
+NORMS = ("l1", "l2", "linf", "kl")
 
 
 def distance(table: npt.ArrayLike, prior: npt.ArrayLike, norm: str) -> float:
@@ -31,14 +27,38 @@ def distance(table: npt.ArrayLike, prior: npt.ArrayLike, norm: str) -> float:
     >>> distance([[3.0, 1.0]], [[2.0, 2.0]], "l1"), distance([[3.0, 1.0]], [[2.0, 2.0]], "linf")
     (2.0, 1.0)
     """
-    X, U = np.asarray(table, dtype=np.float64), np.asarray(prior, dtype=np.float64)
-    if norm == "kl":
-        return float(kl_div(np.maximum(X, 0.0), U).sum())
-    difference = np.abs(X - U)
-    if norm == "l1":
-        return float(difference.sum())
-    if norm == "l2":
-        return float(np.sqrt((difference**2).sum()))
+    terms = cell_distances(np.asarray(table, dtype=np.float64), np.asarray(prior, dtype=np.float64), norm)
     if norm == "linf":
-        return float(difference.max())
-    raise InvalidOption(f"unknown norm {norm!r}; known: {', '.join(NORMS)}")
+        return float(terms.max())
+    total = float(terms.sum())
+    return float(np.sqrt(total)) if norm == "l2" else total
+
+
+def cell_distances(
+    table: npt.NDArray[np.float64],
+    prior: npt.NDArray[np.float64],
+    norm: str,
+    rows: npt.NDArray[np.float64] | float = 1.0,
+) -> npt.NDArray[np.float64]:
+    """What each cell adds to the distance: to the sum, for "l2" to its square, for "linf" to the maximum.
+
+    With `rows`, a cell and its prior are the sums over so many equal rows, and what is returned is the sum
+    (for "linf" the maximum) over these rows.
+
+    Examples
+    --------
+    >>> cell_distances(np.array([6.0]), np.array([2.0]), "l2", rows=2).tolist()
+    [8.0]
+    """
+    one_of("norm", norm, NORMS)
+    if norm == "kl":
+        from scipy.special import kl_div
+
+        divergence: npt.NDArray[np.float64] = kl_div(np.maximum(table, 0.0), prior)
+        return divergence
+    difference = np.abs(table - prior)
+    if norm == "l1":
+        return difference
+    if norm == "l2":
+        return difference**2 / rows
+    return difference / rows

@@ -1,8 +1,8 @@
 """The rooms of the library, their sizes and who uses whom: `python -m benchmarks.house`.
 
-A room is a package or module directly below `aegis_opt`. `ORDER` lists them from the ground up: each may use the
-rooms before it, never those after it, and rooms of one line do not use each other. `tests/test_house.py` checks
-that, imports inside functions and for type checkers included.
+A room is a package or module directly below `aegis_opt`. `ORDER` lists them from the ground up: each may use
+the rooms before it, never those after it, and rooms of one line do not use each other. `tests/test_house.py`
+checks that, imports inside functions and for type checkers included.
 """
 
 from __future__ import annotations
@@ -52,13 +52,12 @@ def modules() -> dict[str, list[Path]]:
 def imported_rooms(path: Path) -> Iterator[tuple[str, int]]:
     """Room and line of every import of the library in a file, wherever in the file it stands."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
-            names = [node.module]
-            if node.module == "aegis_opt":
-                names = [f"aegis_opt.{alias.name}" for alias in node.names]
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            whole = node.module == "aegis_opt"
+            names = [f"aegis_opt.{name}" for name in names] if whole else [node.module or ""]
         for name in names:
             package, _, rest = name.partition(".")
             if package == "aegis_opt":

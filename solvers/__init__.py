@@ -1,4 +1,16 @@
-"""Solvers: a problem in, a certified reconstruction out; one interface, `base.Reconstructor`."""
+"""Solvers: each finds a table that meets what is known, behind one interface (`base.Reconstructor`).
+
+==========  ========================================================  ======================================
+solver      the table it finds                                        how
+==========  ========================================================  ======================================
+`ipf`       of least divergence (kl) from the prior                   proportional fitting, Newton's method
+`convex`    closest to the prior in l1, l2, linf or kl                cvxpy, with an engine of your choice
+`integer`   of whole numbers, closest to the prior in l1, l2 or linf  network flow or CP-SAT, with a proof
+`sampling`  with the records of each group drawn at random            the baseline of the Aegis paper
+==========  ========================================================  ======================================
+
+`registry` finds solvers by name, those of other packages included; `reconstruction` is what they return.
+"""
 
 from aegis_opt.solvers import base, reconstruction, registry
 

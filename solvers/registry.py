@@ -1,4 +1,4 @@
-"""Backends by name: the built-in ones, and third-party ones found by entry point."""
+"""Solvers by name: the built-in ones, and those of other packages, found by entry point."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 class Solvers(Mapping[str, Capabilities]):
-    """Names of backends, each with its capabilities; a backend is imported when they are looked up."""
+    """Names of solvers, each with its capabilities; a solver is imported when they are looked up."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -54,7 +54,7 @@ class Solvers(Mapping[str, Capabilities]):
 
 
 def available_solvers() -> Solvers:
-    """All backends, built in and installed: iterate for names, look up a name for its capabilities.
+    """All solvers, built in and installed: iterate for names, look up a name for its capabilities.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def available_solvers() -> Solvers:
 
 
 def solver_class(name: str) -> type[Reconstructor]:
-    """Return the class of the backend `name`, importing it on first use."""
+    """Return the class of the solver `name`, importing it on first use."""
     if name in _BUILT_IN:
         module, _, attribute = _BUILT_IN[name].partition(":")
         found = getattr(import_module(module), attribute)
@@ -88,15 +88,15 @@ def solver_class(name: str) -> type[Reconstructor]:
 
 
 def get_reconstructor(solver: str | Reconstructor = "ipf", **options: Any) -> Reconstructor:
-    """Configure a backend.
+    """Configure a solver.
 
     Parameters
     ----------
     solver : str
         One of `available_solvers()`.
     **options
-        The backend's own options (`norm`, `engine`, `tolerance`, ...) and the common ones: `rounding`,
-        `seed`, `on_conflict`. An option that the backend does not have is an error.
+        The solver's own options (`norm`, `engine`, `tolerance`, ...) and the common ones: `rounding`,
+        `seed`, `on_conflict`. An option that the solver does not have is an error.
 
     Examples
     --------

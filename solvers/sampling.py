@@ -5,7 +5,7 @@ of all others, and keeps its label: one multinomial draw of J(g, y) records over
 of value a is proportional to its histogram count r_a where the histogram is known, else uniform. A prior U
 that is not uniform weighs in: r_a U(a, y) / U(a), or U(a, y) without histogram, so that its zeros stay 0.
 
-Good for: a cheap table with the spread of real counts. The view is met exactly; the histogram only on
+Good for: a cheap table that varies as real counts do. The view is met exactly; the histogram only on
 average, so with one the status is usually VIOLATED. It minimises no distance.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._problem import Problem
-from aegis_opt.rounding._multinomial import spread
+from aegis_opt.rounding._multinomial import draw_records
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 
 
@@ -61,4 +61,4 @@ class Sampling(Reconstructor):
             weights = np.divide(weights, rows, out=np.zeros(problem.shape), where=rows > 0)
             weights = weights * problem.histogram[:, None]
         rng = np.random.default_rng(self.seed)
-        return Solution(spread(problem.margins[0], weights, rng), method="sampling")
+        return Solution(draw_records(problem.margins[0], weights, rng), method="sampling")

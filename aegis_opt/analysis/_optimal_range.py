@@ -4,7 +4,7 @@ l2 and kl have one optimal table. For l1 and linf a whole face of tables is equa
 whatever is computed from one of them is one choice among many. Linear programs over the face tell the range
 of a cell, or the optimal table that is extreme in a given direction. A measure that is convex in the table
 (mutual information and chi-square where the margins are known, minus g3) is largest at such an extreme
-table, so evaluating it there for some directions shows its spread.
+table, so evaluating it there for some directions shows how much it varies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import linprog
 
 from aegis_opt.distances import distance
 from aegis_opt.errors import AegisError, InvalidInput
@@ -22,7 +20,8 @@ from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import reduce
 from aegis_opt.problem._problem import Problem
-from aegis_opt.solvers.convex._convex import Convex
+from aegis_opt.solvers.convex import Convex
+from aegis_opt.solvers.convex._engines import KIND_OF_NORM
 from aegis_opt.solvers.convex._stack import stack
 
 _SLACK = 1e-9  # relative slack on the optimal distance, so that rounding does not empty the face
@@ -76,7 +75,7 @@ def optimal_range(
         if twin not in known:
             direction = np.zeros((n, k))
             direction[a, y] = 1.0
-            if norm in ("l2", "kl"):
+            if _has_one_optimum(norm):
                 known[twin] = float(table[a, y]), float(table[a, y])
             else:
                 known[twin] = (
@@ -109,7 +108,11 @@ def optimal_extreme(
     if wanted.shape != problem.shape:
         raise InvalidInput(f"the direction is {wanted.shape}, the table {problem.shape}")
     best, table = _optimum(problem, norm, engine)
-    return table if norm in ("l2", "kl") else _extreme(problem, norm, best, wanted)
+    return table if _has_one_optimum(norm) else _extreme(problem, norm, best, wanted)
+
+
+def _has_one_optimum(norm: str) -> bool:
+    return KIND_OF_NORM[norm] != "linear"  # the others are strictly convex
 
 
 def _optimum(problem: Problem, norm: str, engine: str | None) -> tuple[float, FloatArray]:
@@ -124,6 +127,9 @@ def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) ->
     Rows that the direction tells apart are not interchangeable; as a constraint without bounds, it
     makes the presolve keep them apart.
     """
+    from scipy.optimize import linprog
+    from scipy.sparse import hstack
+
     marked = Problem(
         problem.views,
         problem.histogram,
@@ -134,7 +140,7 @@ def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) ->
     data = stack([reduction], norm)
     n, v, m = data.n_cells, data.prior, data.multiplicity
     slack = data.matrix[:, n:]
-    equations = sparse.hstack([data.cell_matrix, -data.cell_matrix, slack], format="csr")
+    equations = hstack([data.cell_matrix, -data.cell_matrix, slack], format="csr")
     target = best / data.scale[0] * (1 + _SLACK) + _SLACK
     most = m * target if norm == "linf" else np.full(n, np.inf)
     upper = np.concatenate([most, np.minimum(v, most), data.upper])

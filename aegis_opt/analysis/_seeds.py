@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import whole_number
 from aegis_opt.errors import InvalidOption
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure, get_measure, tvd
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import get_reconstructor
@@ -53,22 +54,21 @@ def spread_over_seeds(
     >>> spread["objective"].nunique(), spread["mi"].nunique() > 1
     (1, True)
     """
-    backend = get_reconstructor(solver, **options)
-    if not backend.is_random:
+    configured = get_reconstructor(solver, **options)
+    if not configured.is_random:
         raise InvalidOption(
-            f"tables of solver {backend.name!r} do not depend on the seed; ask for a random rounding, such "
-            "as rounding='controlled'"
+            f"tables of solver {configured.name!r} do not depend on the seed; ask for a random rounding, "
+            "such as rounding='controlled'"
         )
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InvalidOption(f"seeds must be a whole number from 1 up, not {seeds!r}")
-    results = [replace(backend, seed=seed).reconstruct(problem) for seed in range(seeds)]
+    whole_number("seeds", seeds, least=1)
+    results = [replace(configured, seed=seed).reconstruct(problem) for seed in range(seeds)]
     tables = [np.asarray(result.table) for result in results]
     mean = np.mean(tables, axis=0)
     columns: dict[str, Any] = {
         "seed": range(seeds),
         "objective": [result.objective for result in results],
         "residual": [result.residual for result in results],
-        "tvd": [float(np.abs(table - mean).sum() / (2 * mean.sum())) for table in tables],
+        "tvd": [tvd(table, mean) for table in tables],
     }
     for chosen in map(get_measure, measures):
         columns[chosen.name] = chosen.many(tables)

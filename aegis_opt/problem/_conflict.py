@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
 
 from aegis_opt.errors import InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._problem import Problem
 from aegis_opt.problem._view import View
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
 
@@ -66,6 +67,9 @@ def irreducible_conflict(problem: Problem) -> list[str]:
     ----------
     .. [1] J. W. Chinneck, "Feasibility and Infeasibility in Optimization", Springer 2008.
     """
+    from scipy import sparse
+    from scipy.optimize import linprog
+
     system = _System.of(problem)
     n_totals, n_cells = system.A.shape
     identity = sparse.eye_array(n_totals)
@@ -135,16 +139,18 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     changes = [
         f"{name}: {old:.10g} -> {new:.10g}"
         for margin, found in zip(problem.margins, totals, strict=True)
-        for (name, old), new in zip(_named(problem, margin.name), found.ravel(), strict=True)
+        for (name, old), new in zip(_named(problem, margin), found.ravel(), strict=True)
         if abs(old - new) > slack
     ]
+    found = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
+    joints = [new for kind, new in found if kind == "view"]
     views = [
         View(view.groups, new, view.label_groups if _label_masked(view) else None)
-        for view, new in zip(problem.views, totals, strict=False)
+        for view, new in zip(problem.views, joints, strict=True)
     ]
     consistent = Problem(
         views,
-        None if problem.histogram is None else totals[-1][:, 0],
+        next((new[:, 0] for kind, new in found if kind == "histogram"), None),
         problem.given_prior,
         row_names=problem.row_names,
         label_names=problem.label_names,
@@ -166,6 +172,8 @@ class _System:
 
     @classmethod
     def of(cls, problem: Problem) -> _System:
+        from scipy import sparse
+
         zeros = problem.structural_zeros
         cells = np.arange(problem.prior.size) if zeros is None else np.flatnonzero(~zeros)
         margins = problem.margins
@@ -179,19 +187,23 @@ class _System:
                     rows.append(sign * coefficients)
                     limits.append(limit)
         C = sparse.csr_array(np.array(rows)) if rows else None
-        names = [name for margin in margins for name, _ in _named(problem, margin.name)]
+        names = [name for margin in margins for name, _ in _named(problem, margin)]
         return cls(A, b, C, np.array(limits) if rows else None, cells, names)
 
     def wide_limits(self, extra: int) -> Any:
         """The constraints' matrix with `extra` columns of zeros for slack variables."""
         if self.C is None:
             return None
+        from scipy import sparse
+
         return sparse.hstack([self.C, sparse.csr_array((self.C.shape[0], extra))], format="csr")
 
     def feasible(self, rows: IntArray) -> bool:
         """Whether some table meets the totals of these rows."""
         if len(rows) == 0:
             return True
+        from scipy.optimize import linprog
+
         A, b = self.A[rows], self.b[rows]
         outcome = linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, A_ub=self.C, b_ub=self.limits, method="highs")
         return int(outcome.status) != 2
@@ -206,9 +218,8 @@ def _label_masked(view: View) -> bool:
     return len(view.joint[0]) != view.n_labels
 
 
-def _named(problem: Problem, margin_name: str) -> Iterator[tuple[str, float]]:
+def _named(problem: Problem, margin: Margin) -> Iterator[tuple[str, float]]:
     """Names and values of all totals of a margin, in row-major order."""
-    margin = next(margin for margin in problem.margins if margin.name == margin_name)
     for group, column, total in margin.items():
         where = name_cells(problem, margin.rows == group, margin.columns == column)
         yield f"{margin.name} for {where}", total

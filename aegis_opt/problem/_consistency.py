@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.errors import InvalidOption
-from aegis_opt.problem._margin import IntArray, Margin, refines
+from aegis_opt.problem._margin import IntArray, Margin, open_cells, refines
 from aegis_opt.problem._problem import Problem
 
 WAY_OUT = (
     "Correct the totals, or let them be adjusted: on_conflict='repair' (fewest records changed) or "
     "on_conflict='relax' (the disagreement shared by all totals)."
+)
+
+NO_WHOLE_TABLE = (
+    f"fractional tables meet all the totals (and extra constraints), but no whole one does. {WAY_OUT}"
 )
 
 
@@ -51,9 +53,10 @@ def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[st
         everything = np.zeros(problem.shape[0], dtype=np.int64)
         for other in margins[1:]:
             yield from _disagreements(problem, margins[0], other, everything, slack)
-        if problem.histogram is not None:
-            for view in margins[:-1]:
-                yield from _disagreements(problem, view, margins[-1], view.rows, slack)
+        views = [margin for margin in margins if margin.kind == "view"]
+        for histogram in (margin for margin in margins if margin.kind == "histogram"):
+            for view in views:
+                yield from _disagreements(problem, view, histogram, view.rows, slack)
     yield from _impossible(problem, slack)
 
 
@@ -75,14 +78,9 @@ def _disagreements(
 
 def _impossible(problem: Problem, slack: float) -> Iterator[str]:
     """Positive totals all of whose cells are held at 0 by structural zeros or by other totals of 0."""
-    forbidden = np.zeros(problem.shape, dtype=bool)
-    if problem.structural_zeros is not None:
-        forbidden |= problem.structural_zeros
+    can_hold = open_cells(problem.margins, problem.structural_zeros).astype(np.float64)
     for margin in problem.margins:
-        forbidden |= (margin.totals <= 0)[margin.rows][:, margin.columns]
-    open_cells = np.where(forbidden, 0.0, 1.0)
-    for margin in problem.margins:
-        closed = (margin.sums(open_cells) == 0) & (margin.totals > slack)
+        closed = (margin.sums(can_hold) == 0) & (margin.totals > slack)
         for group, column in np.argwhere(closed):
             where = name_cells(problem, margin.rows == group, margin.columns == column)
             why = "zeros of the prior" if problem.structural_zeros is not None else "zeros of other totals"
@@ -96,8 +94,11 @@ def join(one: IntArray, other: IntArray) -> IntArray:
         return other
     if refines(other, one):
         return one
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
-    graph = sparse.coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
+    graph = coo_array((np.ones(len(one)), (one, n_one + other)), shape=(n_one + n_other,) * 2)
     component = connected_components(graph, directed=False)[1][one]
     return np.unique(component, return_inverse=True)[1].astype(np.int64)
 

@@ -49,13 +49,8 @@ class LinearConstraint:
         if np.isnan(lower) or np.isnan(upper) or lower > upper:
             raise InvalidInput(f"{name}: the bounds [{lower}, {upper}] contain no number")
         matrix.setflags(write=False)
-        for field, value in [
-            ("coefficients", matrix),
-            ("lower", float(lower)),
-            ("upper", float(upper)),
-            ("name", name),
-        ]:
-            object.__setattr__(self, field, value)
+        # the way into a frozen dataclass whose arguments are converted
+        vars(self).update(coefficients=matrix, lower=float(lower), upper=float(upper), name=name)
 
     def violation(self, table: FloatArray) -> float:
         """By how much `table` misses the bounds."""

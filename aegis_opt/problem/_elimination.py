@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +31,9 @@ class Elimination:
     """
 
     values: FloatArray
-    open_cells: npt.NDArray[np.bool_]
+    open_cells: BoolArray
     left: FloatArray
-    used_up: npt.NDArray[np.bool_]
+    used_up: BoolArray
 
     @property
     def agrees(self) -> bool:
@@ -42,7 +41,9 @@ class Elimination:
         return bool((self.left >= 0).all() and not self.left[self.used_up].any())
 
 
-def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: float = 0.0) -> Elimination:
+def eliminate(
+    members: IntArray, totals: FloatArray, noise: float = 0.0, least_share: float = 0.0
+) -> Elimination:
     """Determine cells of A x = b, x >= 0 by subtraction.
 
     Parameters
@@ -53,7 +54,7 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: 
         The known totals.
     noise : float
         A total of no more records than this is used up. Subtracting whole totals is exact: there 0 will do.
-    worth : float
+    least_share : float
         Stop when a round settles less than this share of the cells that were open: a long chain of cells,
         which subtraction follows link by link, is solved faster as a whole.
 
@@ -81,7 +82,7 @@ def eliminate(members: IntArray, totals: FloatArray, noise: float = 0.0, worth: 
             left -= np.bincount(margin[found], known, len(left))
         settled = empty.copy()
         settled[found] = True
-        few = settled.sum() < worth * len(cells)
+        few = settled.sum() < least_share * len(cells)
         cells, members = cells[~settled], members[:, ~settled]
         if few:
             break

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import linprog
 
 from aegis_opt.errors import AegisError
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
@@ -32,6 +31,8 @@ def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
 
 def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_array:
     """Stack margins into one 0/1 matrix: row = known total, column = cell; arguments as in `numbered`."""
+    from scipy import sparse
+
     n_cells = len(members[0])
     rows = numbered(members, sizes).ravel()
     columns = np.tile(np.arange(n_cells), len(members))
@@ -45,6 +46,9 @@ def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
     t >= 1. The solutions scaled by t form a convex cone, so the optimum has s = 1 exactly on the cells that
     can be positive.
     """
+    from scipy import sparse
+    from scipy.optimize import linprog
+
     n_cells = A.shape[1]
     equations = sparse.hstack([A, A, -b[:, None]], format="csr")
     cost = np.concatenate([-np.ones(n_cells), np.zeros(n_cells + 1)])

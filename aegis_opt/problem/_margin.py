@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +22,15 @@ class Margin:
     totals[g, l] = sum of X[a, y] over all a with rows[a] = g and all y with columns[y] = l.
 
     A 1-D histogram has one group per row and one group of columns; a masked joint table has one
-    group of rows per masked value and, unless the label is masked too, one group per column.
+    group of rows per masked value and, unless the label is masked too, one group per column. `kind` says
+    which of the two it is, `name` what people call it.
     """
 
     name: str
     rows: IntArray
     columns: IntArray
     totals: FloatArray
+    kind: Literal["view", "histogram"] = "view"
 
     @property
     def n_groups(self) -> int:
@@ -85,6 +89,16 @@ class Margin:
         """Iterate over (row group, column group, total)."""
         for group, column in np.ndindex(*self.totals.shape):
             yield group, column, float(self.totals[group, column])
+
+
+def open_cells(margins: Sequence[Margin], zeros: BoolArray | None) -> BoolArray:
+    """Cells that neither a structural zero nor a total of 0 holds at 0."""
+    cells = np.ones((len(margins[0].rows), len(margins[0].columns)), dtype=bool)
+    if zeros is not None:
+        cells &= ~zeros
+    for margin in margins:
+        cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
+    return cells
 
 
 def refines(fine: IntArray, coarse: IntArray) -> bool:

@@ -1,29 +1,32 @@
-"""Presolve shared by the backends: the same problem with fewer rows, fewer totals and no dead cells.
+"""Presolve shared by the solvers: the same problem with fewer rows, fewer totals and no dead cells.
 
-It is exact. Rows of the same groups, total, prior and constraint coefficients are interchangeable, so a
+It is exact. Rows of the same groups, total, prior and constraint coefficients are *interchangeable*: a
 convex objective has an optimum in which they are equal, and an integer one an optimum in which they differ
-by at most one per cell: they are solved as one row with a multiplicity. A total that follows from another
+by at most one per cell. For the least divergence, it is enough that priors are *proportional*: scaling keeps
+such rows multiples of each other. Either way they are solved as one row. A total that follows from another
 margin is dropped, and a cell that a total of 0 or a structural zero empties is no variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
 from aegis_opt.problem._feasibility import incidence, numbered
-from aegis_opt.problem._margin import FloatArray, IntArray, Margin
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray, Margin, open_cells
 from aegis_opt.problem._problem import Problem
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """A problem over classes of interchangeable rows.
+    """A problem over classes of rows that are solved as one.
 
     Its unknown is the C x k table T of *class totals*: T[c, y] = sum of X[a, y] over the rows a of class c.
 
@@ -36,11 +39,13 @@ class Reduction:
     multiplicity : int array, shape (C,)
         How many rows each class has.
     first : int array, shape (C,)
-        One row of each class.
+        The first row of each class.
+    weight : float array, shape (n,), or None
+        In which proportion the rows of a class share its totals; None for equal shares.
     margins : tuple of Margin
         The totals over classes that do not follow from each other.
     prior : float array, shape (C, k)
-        The prior of *one* row of the class.
+        The prior of the *first* row of the class.
     allowed : bool array, shape (C, k)
         Cells that may be positive.
     """
@@ -49,9 +54,10 @@ class Reduction:
     class_of: IntArray
     multiplicity: IntArray
     first: IntArray
+    weight: FloatArray | None
     margins: tuple[Margin, ...]
     prior: FloatArray
-    allowed: npt.NDArray[np.bool_]
+    allowed: BoolArray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,12 +72,12 @@ class Reduction:
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """0/1 matrix of known totals (rows) by allowed cells (columns), in the order of `margins`."""
-        return incidence(self._members, self._sizes)
+        return incidence(self.members_by_margin, self.sizes)
 
     @property
     def members(self) -> IntArray:
         """Known total, counted through all margins, that each allowed cell belongs to: (margins, cells)."""
-        return numbered(self._members, self._sizes)
+        return numbered(self.members_by_margin, self.sizes)
 
     @cached_property
     def totals(self) -> FloatArray:
@@ -79,11 +85,13 @@ class Reduction:
         return np.concatenate([margin.totals.ravel() for margin in self.margins])
 
     @property
-    def _members(self) -> list[IntArray]:
+    def members_by_margin(self) -> list[IntArray]:
+        """For each margin, the total that each allowed cell belongs to."""
         return [margin.cells()[self.cells] for margin in self.margins]
 
     @property
-    def _sizes(self) -> list[int]:
+    def sizes(self) -> list[int]:
+        """Number of totals of each margin."""
         return [margin.n_groups for margin in self.margins]
 
     def table(self, values: FloatArray) -> FloatArray:
@@ -92,35 +100,56 @@ class Reduction:
         table.flat[self.cells] = values
         return table
 
+    def class_prior(self) -> FloatArray:
+        """Prior of the class totals: the sum over the rows of each class."""
+        if self.problem.given_prior is None:
+            return self.prior * self.multiplicity[:, None]
+        prior = np.zeros(self.shape)
+        np.add.at(prior, self.class_of, self.problem.given_prior)
+        return prior
+
     def expand(self, class_totals: FloatArray) -> FloatArray:
-        """Spread class totals evenly over the rows of each class: the full n x k table."""
-        per_row: FloatArray = (class_totals / self.multiplicity[:, None])[self.class_of]
-        return per_row
+        """Share class totals among the rows of each class: the full n x k table."""
+        if self.weight is None:
+            per_row: FloatArray = (class_totals / self.multiplicity[:, None])[self.class_of]
+            return per_row
+        size = np.bincount(self.class_of, self.weight, len(self.first))[self.class_of]
+        share = np.divide(self.weight, size, out=np.zeros_like(self.weight), where=size > 0)
+        shared: FloatArray = class_totals[self.class_of] * share[:, None]
+        return shared
 
 
-def reduce(problem: Problem) -> Reduction:
-    """Merge interchangeable rows, drop totals that follow from others, close cells that must be 0."""
-    class_of = _classes(problem)
-    n_classes = int(class_of.max()) + 1
-    multiplicity = np.bincount(class_of, minlength=n_classes)
-    first = np.zeros(n_classes, dtype=np.int64)
-    first[class_of[::-1]] = np.arange(len(class_of))[::-1]
+def reduce(problem: Problem, *, proportional: bool = False) -> Reduction:
+    """Merge rows, drop totals that follow from others, close cells that must be 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to reduce.
+    proportional : bool
+        Merge proportional rows instead of interchangeable ones. These are fewer classes, but right for the
+        least divergence only, and for problems without extra constraints.
+    """
+    class_of, first = _classes(problem, _proportions(problem) if proportional else _values(problem))
+    multiplicity = np.bincount(class_of)
     margins = []
     for margin in problem.margins:
-        if margin.name == "histogram":
-            rows = np.arange(n_classes, dtype=np.int64)
-            totals = margin.totals[first] * multiplicity[:, None]
+        if margin.kind == "histogram":
+            rows = np.arange(len(first), dtype=np.int64)
+            records: FloatArray = np.bincount(class_of, margin.totals[:, 0])  # type: ignore[assignment]
+            totals = records[:, None]
         else:
             rows, totals = margin.rows[first], margin.totals
-        margins.append(Margin(margin.name, rows, margin.columns, totals))
+        margins.append(Margin(margin.name, rows, margin.columns, totals, margin.kind))
     prior = problem.prior[first]
-    allowed = np.ones(prior.shape, dtype=bool)
-    if problem.structural_zeros is not None:
-        allowed &= prior > 0
-    for margin in margins:
-        allowed &= (margin.totals > 0)[margin.rows][:, margin.columns]
+    allowed = open_cells(margins, None if problem.structural_zeros is None else prior == 0)
+    weight = None
+    if proportional:
+        weight = problem.histogram
+        if weight is None and problem.given_prior is not None:
+            weight = problem.given_prior.sum(axis=1)
     kept = tuple(independent(margins))
-    return Reduction(problem, class_of, multiplicity, first, kept, prior, allowed)
+    return Reduction(problem, class_of, multiplicity, first, weight, kept, prior, allowed)
 
 
 def independent(margins: Sequence[Margin]) -> Iterator[Margin]:
@@ -135,19 +164,32 @@ def independent(margins: Sequence[Margin]) -> Iterator[Margin]:
             yield margin
 
 
-def _classes(problem: Problem) -> IntArray:
-    """Give each class of interchangeable rows a number, in order of first appearance."""
-    keys: list[npt.NDArray[np.float64]] = []
+def _values(problem: Problem) -> Iterator[FloatArray]:
+    """Yield what interchangeable rows have in common, beside their groups."""
     if problem.histogram is not None:
-        keys.append(problem.histogram)
+        yield problem.histogram
     if problem.given_prior is not None:
-        keys.extend(problem.given_prior.T)
+        yield from problem.given_prior.T
     for constraint in problem.constraints:
-        keys.extend(constraint.coefficients.T)
+        yield from constraint.coefficients.T
+
+
+def _proportions(problem: Problem) -> Iterator[FloatArray]:
+    """Yield what proportional rows have in common, beside their groups."""
+    if problem.given_prior is not None:
+        size = problem.given_prior.sum(axis=1, keepdims=True)
+        yield from np.divide(problem.given_prior, size, out=np.zeros(problem.shape), where=size > 0).T
+
+
+def _classes(problem: Problem, keys: Iterable[FloatArray]) -> tuple[IntArray, IntArray]:
+    """Number the classes of rows with equal groups and keys by first appearance; also the first rows."""
     code = problem.refinement
     for key in keys:
         rank = np.unique(key, return_inverse=True)[1]
         code = np.unique(code * (int(rank.max()) + 1) + rank, return_inverse=True)[1]
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    return order[inverse].astype(np.int64)
+    first = np.zeros(int(code.max()) + 1, dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    order = np.argsort(first)
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return number[code], first[order]

@@ -37,7 +37,7 @@ class Problem:
     row_names, label_names : sequence, optional
         Names that the result's table carries; taken from pandas arguments where not given.
     constraints : sequence of LinearConstraint, optional
-        Further linear constraints, for the backends that take them.
+        Further linear constraints, for the solvers that take them.
 
     Examples
     --------
@@ -94,15 +94,14 @@ class Problem:
         row_sources += [prior.index if isinstance(prior, pd.DataFrame) else None]
         label_sources = [view.label_names for view in views]
         label_sources += [prior.columns if isinstance(prior, pd.DataFrame) else None]
-        for field, value in [
-            ("views", views),
-            ("histogram", rows),
-            ("given_prior", table),
-            ("row_names", _names(row_names, row_sources, shape[0], "rows")),
-            ("label_names", _names(label_names, label_sources, shape[1], "labels")),
-            ("constraints", tuple(constraints)),
-        ]:
-            object.__setattr__(self, field, value)
+        vars(self).update(  # the way into a frozen dataclass whose arguments are converted
+            views=views,
+            histogram=rows,
+            given_prior=table,
+            row_names=_names(row_names, row_sources, shape[0], "rows"),
+            label_names=_names(label_names, label_sources, shape[1], "labels"),
+            constraints=tuple(constraints),
+        )
 
     @classmethod
     def from_table(
@@ -191,7 +190,8 @@ class Problem:
         if self.histogram is not None:
             n, k = self.shape
             rows = np.arange(n, dtype=np.int64)
-            margins.append(Margin("histogram", rows, np.zeros(k, dtype=np.int64), self.histogram[:, None]))
+            columns = np.zeros(k, dtype=np.int64)
+            margins.append(Margin("histogram", rows, columns, self.histogram[:, None], "histogram"))
         return tuple(margins)
 
     @cached_property

@@ -56,14 +56,13 @@ class View:
         names = joint.columns if isinstance(joint, pd.DataFrame) and label_groups is None else None
         if isinstance(label_groups, pd.Series):
             names = label_groups.index
-        for field, value in [
-            ("groups", rows),
-            ("joint", table),
-            ("label_groups", columns),
-            ("row_names", groups.index if isinstance(groups, pd.Series) else None),
-            ("label_names", names),
-        ]:
-            object.__setattr__(self, field, value)
+        vars(self).update(  # the way into a frozen dataclass whose arguments are converted
+            groups=rows,
+            joint=table,
+            label_groups=columns,
+            row_names=groups.index if isinstance(groups, pd.Series) else None,
+            label_names=names,
+        )
 
     @property
     def n_values(self) -> int:

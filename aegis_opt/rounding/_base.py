@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import whole_number
 from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -94,8 +95,7 @@ def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: in
     """
     if method not in ROUNDINGS:
         raise InvalidOption(f"unknown rounding {method!r}; known: {', '.join(ROUNDINGS)}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidOption(f"seed must be a whole number from 0 up, not {seed!r}")
+    whole_number("seed", seed, least=0)
     fractional = np.asarray(table, dtype=np.float64)
     if fractional.shape != problem.shape:
         raise InvalidInput(f"the table is {fractional.shape}, the problem {problem.shape}")

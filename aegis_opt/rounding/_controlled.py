@@ -6,20 +6,22 @@ import numpy as np
 
 from aegis_opt.errors import RoundingImpossible
 from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._network import TwoSided
+from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
-from aegis_opt.rounding._two_sided import TwoSided, require_two_sided
-from aegis_opt.rounding._whole import SNAP, require_met, split
+from aegis_opt.rounding._whole import SNAP, require_met, sides, split
 
-_WORTH_A_ROUND = 50
-"""Number of squares from which cancelling them together beats walking along each."""
+_FEWEST_SQUARES = 50
+"""Number of squares from which cancelling them together is faster than walking along each."""
 
 
 def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Round each cell to its floor or ceil at random, keeping every total exactly and every mean.
 
-    The fractional cells are the edges of a bipartite graph between totals (see `_two_sided`). Raising and
-    lowering the cells of a cycle by turns keeps all totals; it is done as far as a cell becomes whole, in a
-    direction drawn so that the expected change is 0. Hence E[rounded] = table, cell by cell [1]_ [2]_.
+    The fractional cells are the edges of a bipartite graph between totals (see `problem/_network.py`).
+    Raising and lowering the cells of a cycle by turns keeps all totals; it is done until a cell becomes
+    whole, in a direction drawn so that the expected change is 0. Hence E[rounded] = table, cell by cell [1]_
+    [2]_.
     Cycles over two rows and two labels are cancelled many at a time, the few that are left one by one. Cells
     that share both of their totals are drawn at once by systematic sampling in random order.
 
@@ -59,7 +61,14 @@ def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) ->
             f"({', '.join(c.name for c in problem.constraints)}); use rounding='nearest'"
         )
     cells = np.flatnonzero(fraction)
-    graph = require_two_sided(problem, cells, "controlled")
+    graph = sides(problem, cells)
+    if graph is None:
+        names = ", ".join(margin.name for margin in independent(problem.margins))
+        raise RoundingImpossible(
+            "rounding 'controlled' keeps every total for one view, nested views or two views, but the totals "
+            f"of {names} overlap so that a table of floors and ceilings that meets them need not exist; use "
+            "rounding='nearest', which then finds the nearest whole table by CP-SAT"
+        )
     floor.flat[cells] += _draw(graph, fraction.flat[cells], rng)
     return require_met(problem, floor, "controlled")
 
@@ -140,14 +149,14 @@ def _cancel_squares(left: IntArray, right: IntArray, value: FloatArray, rng: np.
         order = np.argsort(right[one] * width + right[two], kind="stable")
         one, two = one[order], two[order]
         match = _pairs(right[one] * width + right[two])
-        if len(match) < max(_WORTH_A_ROUND, len(active) // 50):
+        if len(match) < max(_FEWEST_SQUARES, len(active) // 50):
             return
         rising = np.stack([one[match], two[match + 1]])
         falling = np.stack([two[match], one[match + 1]])
-        room_up = np.minimum((1.0 - value[rising]).min(axis=0), value[falling].min(axis=0))
-        room_down = np.minimum(value[rising].min(axis=0), (1.0 - value[falling]).min(axis=0))
-        goes_up = rng.random(len(match)) * (room_up + room_down) < room_down
-        step = np.where(goes_up, room_up, -room_down)
+        rise = np.minimum((1.0 - value[rising]).min(axis=0), value[falling].min(axis=0))
+        fall = np.minimum(value[rising].min(axis=0), (1.0 - value[falling]).min(axis=0))
+        goes_up = rng.random(len(match)) * (rise + fall) < fall
+        step = np.where(goes_up, rise, -fall)
         for cells, change in [(rising, step), (falling, -step)]:
             moved = value[cells] + change
             moved[moved < SNAP] = 0.0
@@ -221,9 +230,9 @@ def _cancel_cycles(left: IntArray, right: IntArray, value: FloatArray, rng: np.r
 def _cancel(x: list[float], cycle: list[int], draw: float) -> None:
     """Move the edges of one cycle by turns up and down until one is whole, with expected change 0."""
     rising, falling = cycle[::2], cycle[1::2]
-    room_up = min(1.0 - max(x[e] for e in rising), min(x[e] for e in falling))
-    room_down = min(min(x[e] for e in rising), 1.0 - max(x[e] for e in falling))
-    step = room_up if draw * (room_up + room_down) < room_down else -room_down
+    rise = min(1.0 - max(x[e] for e in rising), min(x[e] for e in falling))
+    fall = min(min(x[e] for e in rising), 1.0 - max(x[e] for e in falling))
+    step = rise if draw * (rise + fall) < fall else -fall
     for edges, change in ((rising, step), (falling, -step)):
         for e in edges:
             moved = x[e] + change

@@ -8,7 +8,7 @@ from aegis_opt.errors import InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray, Margin
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
-from aegis_opt.rounding._multinomial import spread
+from aegis_opt.rounding._multinomial import draw_records
 from aegis_opt.rounding._whole import RESIDUAL, split
 
 
@@ -19,10 +19,10 @@ def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator
     multivariate hypergeometric draw per row [1]_: every total is met, and the mean is r_a J(g, y) / J(g).
     Without the histogram, the row totals are unknown: each record of J(g, y) falls on one of the group's
     values, uniformly and independently, so the view is met and the mean is J(g, y) / size of g. Masked labels
-    are spread uniformly over the labels they stand for.
+    are drawn uniformly from the labels they stand for.
 
     These means are the max-entropy solution, and the fractional table serves only to check that it is
-    that one: cells may leave floor and ceil, with the spread that real counts have.
+    that one: cells may leave floor and ceil, and vary as real counts do.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator
     """
     split(problem, table, "hypergeometric")
     margins = list(independent(problem.margins))
-    with_histogram = len(margins) == 2 and margins[1].name == "histogram"
+    with_histogram = len(margins) == 2 and margins[1].kind == "histogram"
     if problem.constraints or not (len(margins) == 1 or with_histogram):
         names = ", ".join([m.name for m in margins] + [c.name for c in problem.constraints])
         raise RoundingImpossible(
@@ -64,7 +64,7 @@ def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator
             "use rounding='controlled', which is unbiased for any table"
         )
     if not with_histogram:
-        return spread(margins[0], np.ones(problem.shape), rng)
+        return draw_records(margins[0], np.ones(problem.shape), rng)
     return _shuffle(margins[0], margins[1].totals[:, 0].astype(np.int64), rng)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from aegis_opt.problem._margin import FloatArray, Margin
 
 
-def spread(margin: Margin, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+def draw_records(margin: Margin, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw a cell for each record of each total, independently, with chances proportional to `weights`.
 
     Parameters
@@ -27,7 +27,7 @@ def spread(margin: Margin, weights: FloatArray, rng: np.random.Generator) -> Flo
     Examples
     --------
     >>> margin = Margin("view 0", np.array([0, 0, 1]), np.array([0]), np.array([[9.0], [2.0]]))
-    >>> table = spread(margin, np.ones((3, 1)), np.random.default_rng(0))
+    >>> table = draw_records(margin, np.ones((3, 1)), np.random.default_rng(0))
     >>> margin.sums(table).ravel().tolist()
     [9.0, 2.0]
     """

@@ -6,10 +6,10 @@ import numpy as np
 
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._network import TwoSided, cheapest_flow
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._nearest_cp_sat import nearest_by_cp_sat
-from aegis_opt.rounding._two_sided import TwoSided, two_sided
-from aegis_opt.rounding._whole import require_met, split
+from aegis_opt.rounding._whole import require_met, sides, split
 
 _COST_UNITS = 2**24
 """Resolution of the cost of a cell: the deviation is the least up to 2^-24 record per cell."""
@@ -23,11 +23,11 @@ def nearest(problem: Problem, table: FloatArray, rng: np.random.Generator) -> Fl
     other's, which has a whole optimum [1]_. Arcs and nodes are put in random order, so that the seed and
     not the row order decides among equally good tables.
 
-    Where totals overlap so that they are not two-sided (see `_two_sided`), or with extra constraints, the
-    same sum is minimised by CP-SAT: over tables of floors and ceilings where one meets every total, else
-    over all tables of whole numbers. Proving the least can take long on large tables: at a fixed
-    effort, some 20 seconds, the best table found is returned with a warning that says how much nearer another
-    could be.
+    Where totals overlap so that they are not two-sided (see `problem/_network.py`), or with extra
+    constraints, the same sum is minimised by CP-SAT: over tables of floors and ceilings where one meets
+    every total, else over all tables of whole numbers. Proving the least can take long on large tables: at a
+    fixed effort, some 20 seconds, the best table found is returned with a warning that says how much nearer
+    another could be.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def nearest(problem: Problem, table: FloatArray, rng: np.random.Generator) -> Fl
     """
     floor, fraction = split(problem, table, "nearest")
     cells = np.flatnonzero(fraction)
-    graph = None if problem.constraints else two_sided(problem, cells)
+    graph = None if problem.constraints else sides(problem, cells)
     if graph is None:
         return nearest_by_cp_sat(problem, floor, fraction, rng)
     floor.flat[cells] += _cheapest(graph, fraction.flat[cells], rng)
@@ -59,25 +59,19 @@ def _cheapest(graph: TwoSided, fraction: FloatArray, rng: np.random.Generator) -
     up = np.zeros(len(fraction))
     if len(fraction) == 0:
         return up
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
-
-    supply = np.rint(np.bincount(graph.left, weights=fraction)).astype(np.int64)
-    demand = np.rint(np.bincount(graph.right, weights=fraction)).astype(np.int64)
-    tails = rng.permutation(len(supply))
-    heads = len(supply) + rng.permutation(len(demand))
+    n_tails, n_heads = int(graph.left.max()) + 1, int(graph.right.max()) + 1
+    tails, heads = rng.permutation(n_tails), n_tails + rng.permutation(n_heads)
+    supply = np.zeros(n_tails + n_heads, dtype=np.int64)
+    supply[tails] = np.rint(np.bincount(graph.left, weights=fraction))
+    supply[heads] = -np.rint(np.bincount(graph.right, weights=fraction))
     order = rng.permutation(len(fraction))
     cost = np.rint((1.0 - 2.0 * fraction[order]) * _COST_UNITS).astype(np.int64)
-    flow = SimpleMinCostFlow()
-    arcs = flow.add_arcs_with_capacity_and_unit_cost(
-        tails[graph.left[order]], heads[graph.right[order]], np.ones(len(order), dtype=np.int64), cost
-    )
-    flow.set_nodes_supplies(tails, supply)
-    flow.set_nodes_supplies(heads, -demand)
-    status = flow.solve()
-    if status != flow.OPTIMAL:
+    ones = np.ones(len(order), dtype=np.int64)
+    flow = cheapest_flow(tails[graph.left[order]], heads[graph.right[order]], ones, cost, supply)
+    if flow is None:
         raise InvalidInput(
-            f"rounding 'nearest' found no table of floors and ceilings (flow status {status.name}), because "
-            "the fractional table meets its totals too loosely: solve with a smaller tolerance"
+            "rounding 'nearest' found no table of floors and ceilings, because the fractional table meets "
+            "its totals too loosely: solve with a smaller tolerance"
         )
-    up[order] = flow.flows(arcs)
+    up[order] = flow
     return up

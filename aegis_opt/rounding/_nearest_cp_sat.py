@@ -1,15 +1,15 @@
-"""The nearest whole table where totals overlap: an integer program for CP-SAT."""
+"""The nearest whole table where totals overlap, found by CP-SAT."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
-from aegis_opt.errors import InvalidOption, RoundingImpossible
-from aegis_opt.problem._constraint import LinearConstraint
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
+from aegis_opt.problem._cp_sat import WholeTables
+from aegis_opt.problem._feasibility import numbered
+from aegis_opt.problem._margin import BoolArray, FloatArray, open_cells
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 
@@ -24,10 +24,12 @@ def nearest_by_cp_sat(
     problem: Problem, floor: FloatArray, fraction: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Least sum of absolute changes: among floors and ceilings first, then among all whole tables."""
-    for free in (False, True):
-        found = _solve(problem, floor, fraction, rng, free=free)
-        if found is not None:
-            return found
+    everywhere = open_cells(problem.margins, problem.structural_zeros)
+    for movable, free in ((fraction > 0, False), (everywhere, True)):
+        try:
+            return _solve(problem, floor, fraction, movable, rng, free=free)
+        except InfeasibleProblem:
+            continue
     names = ", ".join([m.name for m in independent(problem.margins)] + [c.name for c in problem.constraints])
     raise RoundingImpossible(
         f"no table of whole numbers meets all totals of {names}, although a fractional table does: keep that "
@@ -36,90 +38,53 @@ def nearest_by_cp_sat(
 
 
 def _solve(
-    problem: Problem, floor: FloatArray, fraction: FloatArray, rng: np.random.Generator, *, free: bool
-) -> FloatArray | None:
-    """Solve the integer program; None where it has no solution.
+    problem: Problem,
+    floor: FloatArray,
+    fraction: FloatArray,
+    movable: BoolArray,
+    rng: np.random.Generator,
+    *,
+    free: bool,
+) -> FloatArray:
+    """Move the movable cells: to floor or ceil, or where they are `free`, to any whole number.
 
-    With x = floor + f, a whole z = floor + up - less + more with 0/1 `up`, and z costs
-    abs(z - x) = f + (1 - 2 f) up + less + more. The costs rise with each further record, so a least solution
-    never uses `less` or `more` before `up`. Only with `free` are there any `less` and `more`.
+    With x = floor + f, the cost abs(z - x) of a whole z falls by 1 per record up to the floor, changes by
+    1 - 2 f from there to the ceiling, and rises by 1 beyond.
     """
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    terms: dict[int, list[Any]] = {}
-    costs: list[tuple[Any, int]] = []
-    movable = np.flatnonzero(fraction)
-    if free:
-        allowed = np.ones(problem.shape, dtype=bool)
-        if problem.structural_zeros is not None:
-            allowed &= ~problem.structural_zeros
-        for margin in problem.margins:
-            allowed &= (margin.totals > 0)[margin.rows][:, margin.columns]
-        movable = np.flatnonzero(allowed)
-    highest = int(max(margin.totals.max() for margin in problem.margins))
-    for cell in rng.permutation(movable).tolist():
-        parts: list[Any] = []
-        if fraction.flat[cell] > 0:
-            parts.append(model.new_bool_var(""))
-            costs.append((parts[-1], round((1.0 - 2.0 * fraction.flat[cell]) * _COST_UNITS)))
-        if free:
-            less = model.new_int_var(0, int(floor.flat[cell]), "")
-            more = model.new_int_var(0, highest, "")
-            costs += [(less, _COST_UNITS), (more, _COST_UNITS)]
-            parts += [-less, more]
-        terms[cell] = parts
-    for margin in independent(problem.margins):
-        missing = (margin.totals - margin.sums(floor)).ravel()
-        index = margin.cells()
-        changes: list[list[Any]] = [[] for _ in missing]
-        for cell, parts in terms.items():
-            changes[index[cell]] += parts
-        for change, due in zip(changes, missing.astype(np.int64).tolist(), strict=True):
-            if not change and due != 0:
-                return None
-            if change:
-                model.add(cp_model.LinearExpr.sum(change) == due)
+    cells = rng.permutation(np.flatnonzero(movable))  # the seed, not the row order, decides among equals
+    fixed = np.where(movable, 0.0, floor)
+    margins = list(independent(problem.margins))
+    members = numbered([m.cells()[cells] for m in margins], [m.n_groups for m in margins])
+    totals = np.concatenate([(m.totals - m.sums(fixed)).ravel() for m in margins]).astype(np.int64)
+    lower = floor.flat[cells].astype(np.int64)
+    slope = np.rint((1.0 - 2.0 * fraction.flat[cells]) * _COST_UNITS).astype(np.int64)
+    upper = totals[members].min(axis=0) if free else lower + 1
+    least = np.zeros_like(lower) if free else lower
+    tables = WholeTables(members, totals, least, upper, int(rng.integers(2**31)))
     for constraint in problem.constraints:
-        coefficients, low, high = _whole(constraint)
-        at_floor = int((coefficients * floor).sum())
-        change = [int(coefficients.flat[c]) * part for c, parts in terms.items() for part in parts]
-        model.add_linear_constraint(cp_model.LinearExpr.sum(change), low - at_floor, high - at_floor)
-    model.minimize(sum(weight * variable for variable, weight in costs))
-    solver = cp_model.CpSolver()
-    solver.parameters.random_seed = int(rng.integers(2**31))
-    solver.parameters.num_workers = 1  # several workers race: the same seed could give another table
-    solver.parameters.max_deterministic_time = _EFFORT
-    status = solver.solve(model)
-    if status == cp_model.INFEASIBLE:
-        return None
-    if status == cp_model.UNKNOWN:
+        coefficients = constraint.coefficients
+        tables.constrain(constraint, coefficients.flat[cells], float((coefficients * fixed).sum()))
+    if free:
+        steep = np.full_like(slope, _COST_UNITS)
+        widths = np.stack([lower, np.clip(upper - lower, 0, 1), np.maximum(upper - lower - 1, 0)], axis=1)
+        slopes = np.stack([-steep, slope, steep], axis=1)
+        cost, _ = tables.convex_cost(np.repeat(np.arange(len(cells)), 3), widths.ravel(), slopes.ravel())
+    else:
+        cost = tables.weighted_sum(tables.cells, slope.tolist())
+    found = tables.search(cost, effort=_EFFORT)
+    if found is None:
         raise RoundingImpossible(
             "CP-SAT found no whole table that meets all totals within its effort limit, which does not mean "
             "that there is none: use fewer views, or rounding='independent', which does not keep the totals"
         )
-    if status != cp_model.OPTIMAL:
-        found, least = (
-            fraction.sum() + cost / _COST_UNITS
-            for cost in (solver.objective_value, solver.best_objective_bound)
-        )
+    rounded = fixed
+    rounded.flat[cells] = found.cells
+    if not found.proved:
+        away = float(np.abs(rounded - floor - fraction).sum())
+        least_away = away - (found.objective - found.bound) / _COST_UNITS
         warnings.warn(
             f"rounding 'nearest' meets every total, but CP-SAT stopped at its effort limit: the table is "
-            f"{found:.6g} records away (l1) from the fractional one, the nearest at least {least:.6g}",
+            f"{away:.6g} records away (l1) from the fractional one, the nearest at least {least_away:.6g}",
             stacklevel=2,
         )
-    rounded = floor.copy()
-    for cell, parts in terms.items():
-        rounded.flat[cell] += sum(solver.value(part) for part in parts)
     return rounded
-
-
-def _whole(constraint: LinearConstraint) -> tuple[IntArray, int, int]:
-    """Coefficients and bounds as the integers CP-SAT works with."""
-    if not np.array_equal(constraint.coefficients, np.round(constraint.coefficients)):
-        raise InvalidOption(
-            f"rounding 'nearest' needs whole coefficients in constraint {constraint.name!r}: multiply it "
-            "by a common denominator"
-        )
-    low, high = np.clip([np.ceil(constraint.lower), np.floor(constraint.upper)], -(2.0**53), 2.0**53)
-    return constraint.coefficients.astype(np.int64), int(low), int(high)

@@ -1,4 +1,4 @@
-"""What the roundings share: the checks before, the split into floor and fraction, the check after."""
+"""What the roundings share: checks before and after, the split into floor and fraction, the network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._consistency import require_whole_totals, tolerance
-from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._network import TwoSided, two_sided
+from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 
 RESIDUAL = 1e-4
@@ -47,6 +49,15 @@ def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray,
     fraction = clean - floor
     fraction[fraction < SNAP] = 0.0
     return floor, fraction
+
+
+def sides(problem: Problem, cells: IntArray) -> TwoSided | None:
+    """Two sides of the totals over some cells (row-major positions), or None where there are none.
+
+    Where there are two, a table of floors and ceilings that keeps every total always exists.
+    """
+    margins = list(independent(problem.margins))
+    return two_sided([margin.cells()[cells] for margin in margins], [margin.n_groups for margin in margins])
 
 
 def require_met(problem: Problem, rounded: FloatArray, method: str) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Convex backend: the table closest to the prior in l1, l2, linf or kl, modelled in cvxpy.
+"""Convex solver: the table closest to the prior in l1, l2, linf or kl, modelled in cvxpy.
 
 Good for
     any problem with fractional tables: overlapping views, masked labels, structural zeros, any prior, extra
@@ -9,11 +9,11 @@ Not for
 Ties. l2 and kl have one optimum. l1 and linf have many, which differ in every measure computed from them;
 of these, the one with the least l2 distance is returned, by a second program (`tie_break="l2"`, the
 default). It is unique, so the table does not depend on the engine. `tie_break="none"` returns whatever the
-engine finds. `aegis_opt.analysis._optimal_range.optimal_range` tells how far apart the optima are.
+engine finds. `aegis_opt.analysis.optimal_range` tells how far apart the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality; see
-`convex_stack.Stack.bounds`). `gap` = (distance - bound) / max(1, distance), and optimality counts as proved
+`Stack.bounds`). `gap` = (distance - bound) / max(1, distance), and optimality counts as proved
 where gap <= 1e-6.
 
 References
@@ -25,16 +25,16 @@ Huangfu and Hall, Parallelizing the dual revised simplex method, Math. Prog. Com
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
 
+from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS
-from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
+from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
@@ -48,7 +48,7 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import Form, Outcome, run
+from aegis_opt.solvers.convex._models import ConvexSolution, Form, run
 from aegis_opt.solvers.convex._polish import (
     Response,
     least_divergence,
@@ -59,7 +59,9 @@ from aegis_opt.solvers.convex._polish import (
 )
 from aegis_opt.solvers.convex._stack import Stack, stack
 
-STACK_CELLS = 20_000
+TieBreak = Literal["l2", "none"]
+
+STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
@@ -93,23 +95,21 @@ class Convex(Reconstructor):
     """
 
     name: ClassVar[str] = "convex"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=("l1", "l2", "linf", "kl"), constraints=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=NORMS, constraints=True)
 
     norm: str = "l2"
     engine: str | None = None
-    tie_break: Literal["l2", "none"] = "l2"
+    tie_break: TieBreak = "l2"
     tolerance: float | None = None
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.norm not in NORMS:
-            raise InvalidOption(f"unknown norm {self.norm!r}; known: {', '.join(NORMS)}")
-        if self.tie_break not in ("l2", "none"):
-            raise InvalidOption(f"tie_break must be 'l2' or 'none', not {self.tie_break!r}")
+        one_of("norm", self.norm, NORMS)
+        one_of("tie_break", self.tie_break, get_args(TieBreak))
         for option, value in [("tolerance", self.tolerance), ("time_limit", self.time_limit)]:
-            if value is not None and not (_is_number(value) and math.isfinite(value) and value > 0):
-                raise InvalidOption(f"{option} must be a positive number, not {value!r}")
+            if value is not None:
+                number(option, value, above=0)
         engine_options(choose_engine(self.engine, self.norm), self.tolerance, self.time_limit)
 
     @property
@@ -168,7 +168,7 @@ class Convex(Reconstructor):
         data: Stack,
         cells: FloatArray,
         multipliers: FloatArray,
-        outcomes: Sequence[Outcome],
+        outcomes: Sequence[ConvexSolution],
         seconds: Mapping[str, float],
     ) -> list[Solution]:
         """Tables with the gap to our own bound; times are each problem's share of the stack's."""
@@ -197,7 +197,7 @@ class Convex(Reconstructor):
 
     def _break_ties(
         self, data: Stack, cells: FloatArray, multipliers: FloatArray, spent: float
-    ) -> tuple[FloatArray, Outcome]:
+    ) -> tuple[FloatArray, ConvexSolution]:
         """Of the tables as close as `cells`, find the one with the least l2 distance."""
         engine = DEFAULT_ENGINE["quadratic"]
         left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
@@ -205,9 +205,10 @@ class Convex(Reconstructor):
         distances = data.distances(cells)
         margin = np.full(data.size, 1e-3)
         for _ in range(_TIE_ROUNDS):
-            box = data.optimal_box(cells, multipliers, margin)
+            bounds = data.optimal_bounds(cells, multipliers, margin)
             # The optimal tables may have no interior, which an interior-point engine needs.
-            outcome = run("box", data, engine, options, (box[0] - _TIE_SLACK, box[1] + _TIE_SLACK))
+            widened = bounds[0] - _TIE_SLACK, bounds[1] + _TIE_SLACK
+            outcome = run("bounded", data, engine, options, widened)
             if outcome.timed_out:
                 return cells, outcome
             if outcome.cells is None:
@@ -215,15 +216,17 @@ class Convex(Reconstructor):
                     f"engine {engine} gave up (status {outcome.status!r}) on breaking ties; "
                     "tie_break='none' returns any of the optimal tables"
                 )
-            inside = np.clip(outcome.cells, *box)
-            found = _refined(data, inside, outcome.multipliers, least_squares(data, box))[0]
+            inside = np.clip(outcome.cells, *bounds)
+            found = _refined(data, inside, outcome.multipliers, least_squares(data, bounds))[0]
             worse = data.distances(found) > distances * (1 + 1e-8) + 1e-8
             if not worse.any():
                 break
             margin[worse] *= 1e-2
         return found, outcome
 
-    def _after_failure(self, data: Stack, outcome: Outcome, engine: str, build: float) -> list[Solution]:
+    def _after_failure(
+        self, data: Stack, outcome: ConvexSolution, engine: str, build: float
+    ) -> list[Solution]:
         """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
         if data.size > 1:
             half, share = data.size // 2, build / data.size
@@ -235,10 +238,6 @@ class Convex(Reconstructor):
             f"engine {engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Engines of the convex backend: what each can solve, which package brings it, how its options are called.
+"""Engines of the convex solver: what each can solve, which package brings it, how its options are called.
 
 The table is looked up without importing cvxpy, so that a wrong engine is refused at once.
 """
@@ -28,7 +28,7 @@ DEFAULT_ENGINE: Mapping[ProgramKind, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Engine:
+class ConvexEngine:
     """An engine that cvxpy can call.
 
     Attributes
@@ -62,31 +62,31 @@ _LP: tuple[ProgramKind, ...] = ("linear",)
 _QP: tuple[ProgramKind, ...] = ("linear", "quadratic")
 _ALL: tuple[ProgramKind, ...] = ("linear", "quadratic", "exponential")
 
-ENGINES: Mapping[str, Engine] = MappingProxyType(
+ENGINES: Mapping[str, ConvexEngine] = MappingProxyType(
     {
-        "CLARABEL": Engine(
+        "CLARABEL": ConvexEngine(
             "clarabel",
             _ALL,
             "time_limit",
             ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
             {"accept_unknown": True},  # a stalled iterate is polished and judged like any other
         ),
-        "HIGHS": Engine(
+        "HIGHS": ConvexEngine(
             "highspy", _QP, "time_limit", ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         ),
-        "OSQP": Engine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}),
-        "SCS": Engine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel")),
-        "SCIPY": Engine("scipy", _LP, options={"scipy_options": {"method": "highs"}}),
-        "GLOP": Engine("ortools", _LP),
+        "OSQP": ConvexEngine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}),
+        "SCS": ConvexEngine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel")),
+        "SCIPY": ConvexEngine("scipy", _LP, options={"scipy_options": {"method": "highs"}}),
+        "GLOP": ConvexEngine("ortools", _LP),
         # Without a limit, PDLP does not end on some problems without a solution.
-        "PDLP": Engine("ortools", _LP, "time_limit_sec", options={"time_limit_sec": 60.0}),
-        "MOSEK": Engine("mosek", _ALL, install="Mosek"),
-        "GUROBI": Engine("gurobipy", _QP, "TimeLimit", ("BarConvTol",)),
-        "COPT": Engine("coptpy", _QP, "TimeLimit"),
-        "CPLEX": Engine("cplex", _QP),
-        "XPRESS": Engine("xpress", _QP),
-        "PIQP": Engine("piqp", _QP, tolerance=("eps_abs", "eps_rel")),
-        "ECOS": Engine("ecos", _ALL, tolerance=("abstol", "reltol", "feastol")),
+        "PDLP": ConvexEngine("ortools", _LP, "time_limit_sec", options={"time_limit_sec": 60.0}),
+        "MOSEK": ConvexEngine("mosek", _ALL, install="Mosek"),
+        "GUROBI": ConvexEngine("gurobipy", _QP, "TimeLimit", ("BarConvTol",)),
+        "COPT": ConvexEngine("coptpy", _QP, "TimeLimit"),
+        "CPLEX": ConvexEngine("cplex", _QP),
+        "XPRESS": ConvexEngine("xpress", _QP),
+        "PIQP": ConvexEngine("piqp", _QP, tolerance=("eps_abs", "eps_rel")),
+        "ECOS": ConvexEngine("ecos", _ALL, tolerance=("abstol", "reltol", "feastol")),
     }
 )
 

@@ -12,7 +12,7 @@ form           deviation            program
 "l1"           t = v + p - q        min sum(p + q), p >= 0, 0 <= q <= v
 "l2"           t = v + sqrt(m) d    min d'd
 "linf"         t = v + m d          min sum of s, abs(d) <= s of its problem, s >= floor
-"box"          t = v + sqrt(m) d    min d'd, t within given bounds: l2 among the optima of l1 or linf
+"bounded"      t = v + sqrt(m) d    min d'd, t within given bounds: l2 among the optima of l1 or linf
 "kl"           t                    min sum of kl(t, v)
 =============  ===================  =====================================================================
 """
@@ -29,13 +29,12 @@ from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.solvers.convex._engines import ENGINES
-from aegis_opt.solvers.convex._stack import Box, Stack
+from aegis_opt.solvers.convex._stack import Bounds, Stack
 
-Form = Literal["l1", "l2", "linf", "box", "kl"]
+Form = Literal["l1", "l2", "linf", "bounded", "kl"]
 
 CACHE_SIZE = 16
 _MODELS: OrderedDict[tuple[str, str, str], _Model] = OrderedDict()
@@ -43,7 +42,7 @@ _LOCK = Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ConvexSolution:
     """What an engine returned, unjudged; `cells` is None where it returned nothing."""
 
     engine: str
@@ -68,7 +67,9 @@ class _Model:
     lock: Any = field(default_factory=Lock)  # parameters are filled in place: one solve at a time
 
 
-def run(form: Form, data: Stack, engine: str, options: Mapping[str, Any], box: Box | None = None) -> Outcome:
+def run(
+    form: Form, data: Stack, engine: str, options: Mapping[str, Any], bounds: Bounds | None = None
+) -> ConvexSolution:
     """Solve one program of a stack.
 
     Parameters
@@ -81,19 +82,19 @@ def run(form: Form, data: Stack, engine: str, options: Mapping[str, Any], box: B
         The engine's name in cvxpy.
     options : mapping
         The engine's options.
-    box : pair of arrays, shape (cells,), optional
-        For the form "box": bounds of the cells.
+    bounds : pair of arrays, shape (cells,), optional
+        For the form "bounded": least and largest values of the cells.
     """
     start = time.perf_counter()
     model = _kl(data) if form == "kl" else _compiled(form, data, engine)
     with model.lock:
-        _fill(model, data, box)
+        _fill(model, data, bounds)
         status, engine_seconds = _solve(model.program, engine, options)
         value = model.deviation()
         missing = value is None or model.totals.dual_value is None
         stats = model.program.solver_stats
         wall = time.perf_counter() - start
-        return Outcome(
+        return ConvexSolution(
             engine=engine,
             status=status,
             cells=None if value is None else data.prior + model.unit * value,
@@ -147,8 +148,8 @@ def _structure(data: Stack) -> str:
     return digest.hexdigest()
 
 
-def _fill(model: _Model, data: Stack, box: Box | None) -> None:
-    low, high = (np.zeros(data.n_cells), data.prior) if box is None else box
+def _fill(model: _Model, data: Stack, bounds: Bounds | None) -> None:
+    low, high = (np.zeros(data.n_cells), data.prior) if bounds is None else bounds
     values = {
         "right": data.right - data.cell_matrix @ data.prior,
         "below": (data.prior - low) / model.unit,
@@ -163,6 +164,7 @@ def _fill(model: _Model, data: Stack, box: Box | None) -> None:
 
 def _build(form: Form, data: Stack) -> _Model:
     import cvxpy as cp
+    from scipy.sparse import diags_array
 
     n = data.n_cells
     parameters: dict[str, Any] = {}
@@ -172,7 +174,7 @@ def _build(form: Form, data: Stack) -> _Model:
         return parameters[name]
 
     unit = {"l1": np.ones(n), "linf": data.multiplicity}.get(form, np.sqrt(data.multiplicity))
-    A = data.cell_matrix @ sparse.diags_array(unit)
+    A = data.cell_matrix @ diags_array(unit)
     # Bounds are constraints, not attributes of variables: cvxpy's interface to PDLP fails on the latter.
     if form == "l1":
         p, q = cp.Variable(n), cp.Variable(n)
@@ -198,7 +200,7 @@ def _build(form: Form, data: Stack) -> _Model:
             constraints += [d <= E @ s, -d <= E @ s, s >= parameter("floor", data.size)]
         else:
             objective = cp.sum_squares(d)
-            if form == "box":
+            if form == "bounded":
                 constraints.append(d <= parameter("above", n))
     left = _with_slack(left, data, constraints, parameter)
     totals = left == parameter("right", len(data.right))

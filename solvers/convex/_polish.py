@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.solvers.convex._stack import Box, Stack
+from aegis_opt.solvers.convex._stack import Bounds, Stack
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Response = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -67,13 +69,13 @@ def polish(data: Stack, cells: FloatArray) -> FloatArray:
     return best[: data.n_cells]
 
 
-def least_squares(data: Stack, box: Box) -> Response:
+def least_squares(data: Stack, bounds: Bounds) -> Response:
     """Cells that minimise (t - v)^2 / m - slope t within bounds, and their derivatives by the slope."""
 
     def respond(slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
         free = data.prior + data.multiplicity * slopes / 2
-        inside = (free > box[0]) & (free < box[1])
-        return np.clip(free, *box), np.where(inside, data.multiplicity / 2, 0.0)
+        inside = (free > bounds[0]) & (free < bounds[1])
+        return np.clip(free, *bounds), np.where(inside, data.multiplicity / 2, 0.0)
 
     return respond
 
@@ -121,9 +123,12 @@ def refine(data: Stack, respond: Response, multipliers: FloatArray) -> tuple[Flo
 
 def _normal_solve(A: sparse.csr_array, weight: FloatArray, right: FloatArray) -> FloatArray:
     """Solve A diag(weight) A' x = right, regularised."""
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
     normal = (A * weight) @ A.T
     ridge = _RIDGE * max(1.0, float(normal.diagonal().max()))
-    solution: FloatArray = splu((normal + ridge * sparse.eye_array(len(right))).tocsc()).solve(right)
+    solution: FloatArray = splu((normal + ridge * eye_array(len(right))).tocsc()).solve(right)
     return solution
 
 

@@ -1,18 +1,10 @@
 """Many reduced problems as one: block-diagonal data, distances, and bounds on them by duality.
 
 With t the class totals of the allowed cells, m the multiplicity and u the prior of one row, and v = m u,
-the distances of a problem are
-
-======  ==========================  ===========================
-l1      sum of abs(t - v)
-l2      sum of (t - v)^2 / m        (its root is reported)
-linf    largest abs(t - v) / m      and not below `floor`
-kl      sum of t ln(t / v) - t + v
-======  ==========================  ===========================
-
-plus what the cells held at 0 add (`constant`, `floor`). All but linf are sums over cells; the sum of the
-problems' linf distances is minimal where each of them is. So the problems can be solved as one, each
-scaled to cells of about 1, which makes an engine's accuracy mean the same to all of them.
+the distance of a problem is that of t from v over m rows (`aegis_opt.distances.cell_distances`; for l2 its
+square is minimised), plus what the cells held at 0 add (`constant`, `floor`). All but linf are sums over
+cells; the sum of the problems' linf distances is minimal where each of them is. So the problems can be solved
+as one, each scaled to cells of about 1, which makes an engine's accuracy mean the same to all of them.
 """
 
 from __future__ import annotations
@@ -20,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from scipy.special import kl_div
 
+from aegis_opt.distances import cell_distances
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
 
-Box = tuple[FloatArray, FloatArray]
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Bounds = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,22 +83,18 @@ class Stack:
     @cached_property
     def membership(self) -> sparse.csr_array:
         """0/1 matrix of cells by problems."""
+        from scipy.sparse import csr_array
+
         n = self.n_cells
-        return sparse.csr_array((np.ones(n), (np.arange(n), self.owner)), shape=(n, self.size))
+        return csr_array((np.ones(n), (np.arange(n), self.owner)), shape=(n, self.size))
 
     def distances(self, cells: FloatArray) -> FloatArray:
         """Distance of each problem at the scaled cell values, in the units that are minimised."""
-        deviation = np.abs(cells - self.prior)
+        terms = cell_distances(cells, self.prior, self.norm, self.multiplicity)
         if self.norm == "linf":
             worst = self.floor.copy()
-            np.maximum.at(worst, self.owner, deviation / self.multiplicity)
+            np.maximum.at(worst, self.owner, terms)
             return worst
-        if self.norm == "l1":
-            terms = deviation
-        elif self.norm == "l2":
-            terms = deviation**2 / self.multiplicity
-        else:
-            terms = kl_div(cells, self.prior)
         return _sum_by(self.owner, terms, self.size)
 
     def reported(self, distances: FloatArray) -> FloatArray:
@@ -143,12 +134,12 @@ class Stack:
         slopes: FloatArray = (multipliers @ self.matrix)[: self.n_cells]
         return slopes
 
-    def optimal_box(self, cells: FloatArray, multipliers: FloatArray, margin: FloatArray) -> Box:
+    def optimal_bounds(self, cells: FloatArray, multipliers: FloatArray, margin: FloatArray) -> Bounds:
         """Bounds on the cells that, with the totals, describe the optimal tables of l1 or linf.
 
         linf: abs(t - v) <= m times the distance. l1, with c = A'y for optimal multipliers y: t >= v where
         c = 1, t <= v where c = -1, t = 0 where c < -1, t = v elsewhere (complementary slackness). A slope c
-        within its problem's `margin` of 1 or -1 counts as equal, and the box is widened to hold the given
+        within its problem's `margin` of 1 or -1 counts as equal, and the bounds are widened to hold the given
         optimal `cells`, because multipliers are inexact.
         """
         v = self.prior
@@ -203,6 +194,8 @@ class Stack:
 
 def stack(reductions: Sequence[Reduction], norm: str) -> Stack:
     """Scale reduced problems and put them side by side."""
+    from scipy import sparse
+
     parts = [_single(reduction, norm) for reduction in reductions]
     if len(parts) == 1:
         return parts[0]
@@ -243,13 +236,9 @@ def _single(reduction: Reduction, norm: str) -> Stack:
     matrix, right, lower, upper = _with_constraints(reduction)
     v = m * u / scale
     closed_prior = m_all[closed] * u_all[closed] / scale
-    constant, floor = 0.0, 0.0
-    if norm == "linf":
-        floor = float((u_all[closed] / scale).max(initial=0.0))
-    elif norm == "l2":
-        constant = float((closed_prior**2 / m_all[closed]).sum())
-    else:
-        constant = float(closed_prior.sum())
+    at_zero = cell_distances(np.zeros_like(closed_prior), closed_prior, norm, m_all[closed])
+    constant = 0.0 if norm == "linf" else float(at_zero.sum())
+    floor = float(at_zero.max(initial=0.0)) if norm == "linf" else 0.0
     if norm == "kl" and len(m):
         # All tables have the same total N, so scaling the prior shifts the distance by a constant; a prior of
         # the same total as the table keeps the cone program well-conditioned.
@@ -283,6 +272,8 @@ def _with_constraints(reduction: Reduction) -> tuple[sparse.csr_array, FloatArra
     none = np.zeros(0)
     if not constraints:
         return A, b, none, none
+    from scipy import sparse
+
     # A class shares its coefficients, so one row's apply to the class total.
     C = np.array([c.coefficients[reduction.first].ravel()[reduction.cells] for c in constraints])
     size = np.maximum(1.0, np.abs(C).max(axis=1, initial=0.0))

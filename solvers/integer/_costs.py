@@ -15,12 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aegis_opt.distances import distance
-from aegis_opt.problem._consistency import WAY_OUT
-from aegis_opt.problem._feasibility import BoolArray
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
-
-NO_TABLE = f"fractional tables meet all the totals (and extra constraints), but no whole one does. {WAY_OUT}"
 
 _STEPS = np.concatenate([[0, 1], 2 * 4 ** np.arange(30)])
 _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])
@@ -28,7 +24,7 @@ _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class IntegerSolution:
     """What an integer engine found.
 
     Attributes

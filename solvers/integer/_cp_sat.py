@@ -16,28 +16,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem._constraint import LinearConstraint
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
+from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
-from aegis_opt.solvers.integer._costs import NO_TABLE, Absolutes, Cost, Outcome, Squares, Target, target
+from aegis_opt.solvers.integer._costs import Absolutes, Cost, IntegerSolution, Squares, Target, target
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
-_DENOMINATOR = 1000
-"""Largest denominator of the coefficients of extra constraints."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
 
 def solve_cp_sat(
     reduction: Reduction, norm: str, rng: np.random.Generator, time_limit: float | None = None
-) -> Outcome:
+) -> IntegerSolution:
     """Find an integer table closest to the prior by CP-SAT.
 
     Among the closest ones in l1 or linf it looks for one closest in l2, and among those for a random one; the
@@ -67,36 +64,29 @@ def solve_cp_sat(
     if slack == 0 and norm != "l2":
         search.minimise(squares)
     search.break_ties()
-    return Outcome(search.totals, search.rounds, slack, goal.error(reduction, norm), timed_out=slack > 0)
+    error = goal.error(reduction, norm)
+    return IntegerSolution(search.totals, search.rounds, slack, error, timed_out=slack > 0)
 
 
 class _Search:
-    """A CP-SAT model of the allowed cells, and the best table found so far."""
+    """The whole tables over the allowed cells, and the best one found so far."""
 
     def __init__(self, reduction: Reduction, rng: np.random.Generator, time_limit: float | None) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp_model = cp_model
         self.time_limit = time_limit
         self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-        self.sum, self.weighted_sum = cp_model.LinearExpr.sum, cp_model.LinearExpr.weighted_sum
         self.rng = rng
-        self.seed = int(rng.integers(2**31))
         self.rounds = 0
         self.found = self.finished = False
         self.totals: IntArray = np.zeros(len(reduction.cells), dtype=np.int64)
         self.kept: list[tuple[Cost, int]] = []  # costs minimised so far, with the values to keep
-        A, b = reduction.matrix, np.rint(reduction.totals).astype(np.int64)
-        members = np.split(A.indices, A.indptr[1:-1])
-        self.upper = np.full(A.shape[1], np.iinfo(np.int64).max)
-        for total, cells in zip(b, members, strict=True):
-            self.upper[cells] = np.minimum(self.upper[cells], total)
-        self.model: Any = cp_model.CpModel()
-        self.cells = [self.model.new_int_var(0, most, "") for most in self.upper.tolist()]
-        for total, cells in zip(b.tolist(), members, strict=True):
-            self.model.add(self.sum([self.cells[i] for i in cells]) == total)
+        members, known = reduction.members, np.rint(reduction.totals).astype(np.int64)
+        self.upper: IntArray = known[members].min(axis=0)
+        seed = int(rng.integers(2**31))
+        self.tables = WholeTables(members, known, np.zeros_like(self.upper), self.upper, seed)
         for constraint in reduction.problem.constraints:
-            self._constrain(constraint, constraint.coefficients[reduction.first].ravel()[reduction.cells])
+            # A class shares its coefficients, so one row's apply to the class total.
+            coefficients = constraint.coefficients[reduction.first].ravel()[reduction.cells]
+            self.tables.constrain(constraint, coefficients)
 
     def minimise(self, cost: Cost) -> float:
         """Minimise a separable convex cost; return how far below the value reached the optimum can be.
@@ -110,108 +100,70 @@ class _Search:
         layers = cost.layers_around(centre, self.upper)
         while True:
             pieces = cost.tangents(layers, self.upper)
-            parts = [self.model.new_int_var(0, room, "") for room in (pieces.end - pieces.start).tolist()]
-            ends = np.searchsorted(pieces.cell, np.arange(len(self.cells) + 1)).tolist()
-            for cell, first, last in zip(self.cells, ends, ends[1:], strict=False):
-                self.model.add(self.sum(parts[first:last]) == cell)
-            estimate = self.weighted_sum(parts, pieces.slope.tolist())
-            filled = np.clip(self.totals[pieces.cell] - pieces.start, 0, pieces.end - pieces.start)
-            solver = self._run(estimate, zip(parts, filled.tolist(), strict=True))
-            if solver is None:
+            width = pieces.end - pieces.start
+            estimate, parts = self.tables.convex_cost(pieces.cell, width, pieces.slope)
+            filled = np.clip(self.totals[pieces.cell] - pieces.start, 0, width)
+            found = self._run(estimate, zip(parts, filled.tolist(), strict=True))
+            if found is None:
                 break
-            totals = self._values(solver)
-            bound = max(bound, math.ceil(solver.best_objective_bound - 1e-6) + constant)
+            totals = found.cells
+            bound = max(bound, math.ceil(found.bound - 1e-6) + constant)
             reached = float(cost.value(totals).sum())
             if reached < best and self._keeps(totals):
                 self.totals, best = totals, reached
             if best <= bound or not self.finished:
                 break
             layers = np.concatenate([layers, cost.layers_around(totals, self.upper)])
-        self.model.add(estimate <= int(best) - constant)
+        self.tables.model.add(estimate <= int(best) - constant)
         self.kept.append((cost, int(best)))
         return best - bound
 
     def minimise_largest(self, goal: Target) -> float:
         """Minimise the largest distance of a row to the prior; return as `minimise` does."""
-        largest = self.model.new_int_var(goal.closed, goal.ample(self.upper), "")
-        cells = zip(
-            self.cells, goal.multiplicity.tolist(), goal.numerator.tolist(), self.upper.tolist(), strict=True
-        )
-        for cell, m, numerator, most in cells:
+        variable, add = self.tables.variable, self.tables.model.add
+        largest = variable(goal.closed, goal.ample(self.upper))
+        per_cell = (goal.multiplicity.tolist(), goal.numerator.tolist(), self.upper.tolist())
+        for cell, m, numerator, most in zip(self.tables.cells, *per_cell, strict=True):
             low = high = cell
             if m > 1:  # of m rows that share T as evenly as possible, the least has floor(T / m)
-                low, high = (self.model.new_int_var(0, most // m + 1, "") for _ in range(2))
-                self.model.add(m * low <= cell)
-                self.model.add(m * high >= cell)
-            self.model.add(largest >= goal.scale * high - numerator)
-            self.model.add(largest >= numerator - goal.scale * low)
-        solver = self._run(largest)
-        self.totals = self._values(solver)
-        reached = float(solver.value(largest))
-        self.model.add(largest <= int(reached))
-        return reached - float(math.ceil(solver.best_objective_bound - 1e-6))
+                low, high = (variable(0, most // m + 1) for _ in range(2))
+                add(m * low <= cell)
+                add(m * high >= cell)
+            add(largest >= goal.scale * high - numerator)
+            add(largest >= numerator - goal.scale * low)
+        found = self._run(largest)
+        assert found is not None  # the first search finds a table or raises
+        self.totals = found.cells
+        add(largest <= round(found.objective))
+        return found.objective - float(math.ceil(found.bound - 1e-6))
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""
-        weights = self.rng.integers(0, 1000, size=len(self.cells)).tolist()
-        solver = self._run(self.weighted_sum(self.cells, weights), effort=_TIE_EFFORT)
-        if solver is not None and self._keeps(self._values(solver)):
-            self.totals = self._values(solver)
+        weights = self.rng.integers(0, 1000, size=len(self.totals)).tolist()
+        found = self._run(self.tables.weighted_sum(self.tables.cells, weights), effort=_TIE_EFFORT)
+        if found is not None and self._keeps(found.cells):
+            self.totals = found.cells
 
-    def _run(self, objective: Any, hints: Iterable[tuple[Any, int]] = (), effort: float = np.inf) -> Any:
-        """Run CP-SAT; return it with a solution, or None where time ran out and an earlier one stands."""
+    def _run(
+        self, objective: Any, hints: Iterable[tuple[Any, int]] = (), effort: float = np.inf
+    ) -> CpSatSolution | None:
+        """Run CP-SAT; None where time ran out and an earlier table stands."""
         left = self.deadline - time.monotonic()
         if left <= 0 and self.found:
             return None
-        self.model.clear_hints()
-        if self.found:
-            for variable, value in [*zip(self.cells, self.totals.tolist(), strict=True), *hints]:
-                self.model.add_hint(variable, value)
-        self.model.minimize(objective)
-        solver = self.cp_model.CpSolver()
-        solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
-        solver.parameters.random_seed = self.seed
-        if left < np.inf:
-            solver.parameters.max_time_in_seconds = max(left, 1e-3)
-        if effort < np.inf:
-            solver.parameters.max_deterministic_time = effort
-        status = solver.solve(self.model)
+        start = zip(self.tables.cells, self.totals.tolist(), strict=True)
+        known = [*start, *hints] if self.found else []
+        found = self.tables.search(objective, known, seconds=left, effort=effort)
         self.rounds += 1
-        if status in (self.cp_model.OPTIMAL, self.cp_model.FEASIBLE):
-            self.found, self.finished = True, status == self.cp_model.OPTIMAL
-            return solver
-        if status == self.cp_model.INFEASIBLE:
-            raise InfeasibleProblem(NO_TABLE)
-        if status != self.cp_model.UNKNOWN:
-            raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
-        if not self.found:
+        if found is not None:
+            self.found, self.finished = True, found.proved
+        elif not self.found:
             raise AegisError(
                 f"CP-SAT found no table within time_limit={self.time_limit:g} seconds; allow more, or use "
                 "solver='convex' with a rounding"
             )
-        return None
-
-    def _values(self, solver: Any) -> IntArray:
-        return np.array([solver.value(cell) for cell in self.cells], dtype=np.int64)
+        return found
 
     def _keeps(self, totals: IntArray) -> bool:
         """Whether the costs minimised so far are kept: parts not cut finely yet could hide a rise."""
         return all(cost.value(totals).sum() <= best for cost, best in self.kept)
-
-    def _constrain(self, constraint: LinearConstraint, coefficients: FloatArray) -> None:
-        """Add lower <= coefficients * cells <= upper, multiplied by the common denominator."""
-        fractions = {c: Fraction(c).limit_denominator(_DENOMINATOR) for c in set(coefficients.tolist())}
-        factor = math.lcm(*(fraction.denominator for fraction in fractions.values()))
-        for c, fraction in fractions.items():
-            if abs(float(fraction) - c) > 1e-12 * max(1.0, abs(c)) or factor > _DENOMINATOR**3:
-                raise InvalidOption(
-                    f"constraint {constraint.name!r} has the coefficient {c!r}: integer tables need "
-                    f"fractions with denominators up to {_DENOMINATOR}; round it, or use solver 'convex'"
-                )
-        weights = [int(fractions[c] * factor) for c in coefficients.tolist()]
-        value = self.weighted_sum(self.cells, weights)
-        slack = 1e-9 * factor  # bounds such as 0.1 + 0.2 are meant to be reached
-        if constraint.lower > -np.inf:
-            self.model.add(value >= math.ceil(constraint.lower * factor - slack))
-        if constraint.upper < np.inf:
-            self.model.add(value <= math.floor(constraint.upper * factor + slack))

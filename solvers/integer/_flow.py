@@ -1,10 +1,10 @@
-"""Exact integer tables by minimum-cost flow: problems with at most two margins that do not imply each other.
+"""Exact integer tables by minimum-cost flow, for problems whose totals are two-sided.
 
-Every cell then lies in one total of each margin. The cells are the arcs of a bipartite network whose nodes
-are the totals, and integer tables are integer flows. Convex costs become parallel arcs, one per segment of
-equal slope [1]_. For cells with many layers the arcs are exact near a current solution and coarse away from
-it, so a solution is accepted only when the residual network of the *full* problem has no negative cycle
-[2]_; otherwise the arcs are laid anew around it, and the next solution is strictly better.
+The cells are then the arcs of a bipartite network whose nodes are the totals (`problem/_network.py`), and
+integer tables are integer flows. Convex costs become parallel arcs, one per segment of equal slope [1]_. For
+cells with many layers the arcs are exact near a current solution and coarse away from it, so a solution is
+accepted only when the residual network of the *full* problem has no negative cycle [2]_; otherwise the arcs
+are laid anew around it, and the next solution is strictly better.
 
 The node potentials that prove this also describe all optimal tables at once: those in which every cell stays
 where its slope equals the difference of its potentials. A further objective is minimised over just
@@ -24,18 +24,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._feasibility import BoolArray
-from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._consistency import NO_WHOLE_TABLE
+from aegis_opt.problem._margin import BoolArray, IntArray
+from aegis_opt.problem._network import TwoSided, cheapest_flow, two_sided
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.solvers.integer._costs import (
-    NO_TABLE,
     Absolutes,
     Cost,
-    Outcome,
+    IntegerSolution,
     Segments,
     Squares,
     Target,
@@ -47,23 +45,23 @@ _EXACT_LAYERS = 6
 _ROUNDS = 200
 _SWEEPS = 30
 _CHUNKS = 8
-"""Parts of a cell's room between which ties are broken independently."""
+"""Parts of a cell's range between which ties are broken independently."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A bipartite network: the allowed cells are arcs between the totals of two margins.
+    """A bipartite network: the allowed cells are arcs between totals on two sides.
 
     Attributes
     ----------
     tail, head : int arrays, shape (cells,)
-        The total of either margin that a cell belongs to; heads are numbered after tails.
+        The total of either side that a cell belongs to; heads are numbered after tails.
     totals : int array, shape (nodes,)
         The known totals.
     side : int array, shape (nodes,)
         +1 for tails, which supply records, -1 for heads.
     depth : int
-        Most totals of one margin that a path can visit.
+        Most totals of one side that a path can visit.
     lower, upper : int arrays, shape (cells,)
         Bounds of the class totals.
     """
@@ -82,40 +80,48 @@ class Network:
         return self.totals - np.asarray(used).astype(np.int64)
 
 
-def obstacle(reduction: Reduction) -> str | None:
-    """Say why a problem is no network flow, or None where it is one.
+def sides(reduction: Reduction) -> TwoSided | None:
+    """The two sides of a problem's totals, or None where it is no network flow.
 
     Examples
     --------
     >>> from aegis_opt.problem._presolve import reduce
     >>> from aegis_opt.problem._problem import Problem
-    >>> obstacle(reduce(Problem.from_table([[1, 2], [3, 0]], [0, 0]))) is None
-    True
+    >>> sides(reduce(Problem.from_table([[1, 2], [3, 0]], [0, 0]))).left_totals.tolist()
+    [0, 1]
     """
     if reduction.problem.constraints:
+        return None
+    return two_sided(reduction.members_by_margin, reduction.sizes)
+
+
+def obstacle(reduction: Reduction) -> str:
+    """Say why a problem without two `sides` is no network flow."""
+    if reduction.problem.constraints:
         return f"the extra constraint {reduction.problem.constraints[0].name!r} is no total of a network"
-    if len(reduction.margins) > 2:
-        names = ", ".join(margin.name for margin in reduction.margins)
-        return f"{names} do not follow from each other, and a network has room for two of them"
-    return None
+    names = ", ".join(margin.name for margin in reduction.margins)
+    return f"the totals of {names} overlap so that they do not fall into the two sides of a network"
 
 
-def network(reduction: Reduction) -> Network:
-    """Build the network of a problem without `obstacle`; a single margin faces a copy of itself."""
-    margins = [reduction.margins[0], reduction.margins[-1]]
-    tail, head = (margin.cells()[reduction.cells] for margin in margins)
-    supply, demand = (np.rint(margin.totals.ravel()).astype(np.int64) for margin in margins)
-    totals = np.concatenate([supply, demand])
-    head = head + len(supply)
-    side = np.repeat([1, -1], [len(supply), len(demand)])
-    graph = sparse.coo_array((np.ones(len(tail)), (tail, head)), shape=(len(totals), len(totals)))
-    n_parts, part = connected_components(graph, directed=False)
-    sizes = np.stack([np.bincount(part[side == s], minlength=n_parts) for s in (1, -1)])
+def network(reduction: Reduction, graph: TwoSided) -> Network:
+    """Build the network of a problem with two `sides`."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_tails, n_heads = len(graph.left_totals), len(graph.right_totals)
+    known = np.rint(reduction.totals).astype(np.int64)
+    totals = known[np.concatenate([graph.left_totals, graph.right_totals])]
+    tail, head = graph.left, graph.right + n_tails
+    side = np.repeat([1, -1], [n_tails, n_heads])
+    links = coo_array((np.ones(len(tail)), (tail, head)), shape=(len(totals), len(totals)))
+    n_parts, part = connected_components(links, directed=False)
+    counts = np.stack([np.bincount(part[side == s], minlength=n_parts) for s in (1, -1)])
     upper = np.minimum(totals[tail], totals[head])
-    return Network(tail, head, totals, side, int(sizes.min(axis=0).max()), np.zeros_like(upper), upper)
+    depth = int(counts.min(axis=0).max(initial=0))
+    return Network(tail, head, totals, side, depth, np.zeros_like(upper), upper)
 
 
-def solve_flow(reduction: Reduction, norm: str, rng: np.random.Generator) -> Outcome:
+def solve_flow(reduction: Reduction, graph: TwoSided, norm: str, rng: np.random.Generator) -> IntegerSolution:
     """Find an integer table closest to the prior by minimum-cost flow.
 
     Among the closest ones in l1 or linf it is one closest in l2, and among those a random one.
@@ -123,13 +129,15 @@ def solve_flow(reduction: Reduction, norm: str, rng: np.random.Generator) -> Out
     Parameters
     ----------
     reduction : Reduction
-        A problem with whole totals and without `obstacle`.
+        A problem with whole totals.
+    graph : TwoSided
+        Its two `sides`.
     norm : {"l1", "l2", "linf"}
         Distance to the prior.
     rng : numpy.random.Generator
         Breaks the remaining ties.
     """
-    net = network(reduction)
+    net = network(reduction, graph)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
     goal = target(reduction, 2.0**60 / (steepest * (len(net.totals) + 1)))
     error = goal.error(reduction, norm)
@@ -143,16 +151,30 @@ def solve_flow(reduction: Reduction, norm: str, rng: np.random.Generator) -> Out
         totals, potentials, used = minimise(net, cost)
         rounds += used
         if potentials is None:
-            return Outcome(totals, rounds, np.inf, error)
+            break
         net = optimal_face(net, cost, totals, potentials)
-    return Outcome(_random_table(net, totals, rng), rounds, 0.0, error)
+    else:
+        totals = _random_table(net, totals, rng)
+    _require_all_totals(reduction, totals)
+    return IntegerSolution(totals, rounds, 0.0 if potentials is not None else np.inf, error)
+
+
+def _require_all_totals(reduction: Reduction, cells: IntArray) -> None:
+    """Raise where a total is missed that the network leaves out because it is a sum of others.
+
+    All tables that meet the others have the same sum there, so no table meets it.
+    """
+    members = reduction.members
+    sums = np.bincount(members.ravel(), np.tile(cells, len(members)), len(reduction.totals))
+    if not np.array_equal(sums, reduction.totals):
+        raise InfeasibleProblem(NO_WHOLE_TABLE)
 
 
 def minimise(net: Network, cost: Cost) -> tuple[IntArray, IntArray | None, int]:
     """Minimise a separable convex cost; return totals, the potentials that prove them, and the rounds."""
     totals = _fractional_optimum(net, cost) if cost.wide(net.lower, net.upper).any() else net.lower
     for rounds in range(1, _ROUNDS + 1):
-        totals = _cheapest_flow(net, cost.segments(totals, net.lower, net.upper))
+        totals = _cheapest_totals(net, cost.segments(totals, net.lower, net.upper))
         potentials = certificate(net, cost, totals)
         if potentials is not None:
             return totals, potentials, rounds
@@ -223,7 +245,7 @@ def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Smallest number in low..high at which a monotone condition holds; at `high` it holds or never does."""
     if low > high or not holds(high):
-        raise InfeasibleProblem(NO_TABLE)
+        raise InfeasibleProblem(NO_WHOLE_TABLE)
     return low + bisect_left(range(low, high), True, key=holds)
 
 
@@ -249,22 +271,18 @@ def _blocking_cut(net: Network) -> BoolArray | None:
     return inside[: len(nodes)]
 
 
-def _cheapest_flow(net: Network, arcs: Segments) -> IntArray:
+def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
     """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
-
-    solver = SimpleMinCostFlow()
-    solver.add_arcs_with_capacity_and_unit_cost(
-        net.tail[arcs.cell], net.head[arcs.cell], arcs.end - arcs.start, arcs.slope
+    flow = cheapest_flow(
+        net.tail[arcs.cell],
+        net.head[arcs.cell],
+        arcs.end - arcs.start,
+        arcs.slope,
+        net.spare(net.lower) * net.side,
     )
-    solver.set_nodes_supplies(np.arange(len(net.totals)), net.spare(net.lower) * net.side)
-    status = solver.solve()
-    if status == solver.INFEASIBLE:
-        raise InfeasibleProblem(NO_TABLE)
-    if status != solver.OPTIMAL:
-        raise AegisError(f"the minimum-cost flow failed ({status.name}); use engine='cp-sat'")
-    flows = solver.flows(np.arange(len(arcs.cell)))
-    totals: IntArray = net.lower + np.bincount(arcs.cell, flows, len(net.lower)).astype(np.int64)
+    if flow is None:
+        raise InfeasibleProblem(NO_WHOLE_TABLE)
+    totals: IntArray = net.lower + np.bincount(arcs.cell, flow, len(net.lower)).astype(np.int64)
     return totals
 
 
@@ -272,7 +290,7 @@ def _fractional_optimum(net: Network, cost: Cost) -> IntArray:
     """Approximate the fractional l2 optimum, rounded down: the place to lay exact arcs around first.
 
     It has the form U + a(tail) + b(head), clipped to the bounds; Newton steps on a and b in turn make it
-    meet one margin and the other.
+    meet one side and the other.
     """
     prior, m = cost.numerator / cost.scale, cost.multiplicity
     low, high = net.lower / m, net.upper / m
@@ -295,14 +313,16 @@ def _fractional_optimum(net: Network, cost: Cost) -> IntArray:
 def _random_table(net: Network, totals: IntArray, rng: np.random.Generator) -> IntArray:
     """Pick one table between the bounds at random.
 
-    The room of each cell is cut into chunks with increasing random costs. Like a random cost for every
+    The range of each cell is cut into chunks with increasing random costs. Like a random cost for every
     row, that shares a tie among classes, where one cost per cell would leave it all to one of them.
     """
     cell = np.flatnonzero(net.upper > net.lower)
     if len(cell) == 0:
         return totals
-    room = (net.upper - net.lower)[cell, None]
-    cuts = net.lower[cell, None] + room * np.arange(_CHUNKS + 1) // _CHUNKS
+    width = (net.upper - net.lower)[cell, None]
+    cuts = net.lower[cell, None] + width * np.arange(_CHUNKS + 1) // _CHUNKS
     costs = np.sort(rng.integers(0, 2**20, size=(len(cell), _CHUNKS)), axis=1)
     row, piece = np.nonzero(cuts[:, 1:] > cuts[:, :-1])
-    return _cheapest_flow(net, Segments(cell[row], cuts[row, piece], cuts[row, piece + 1], costs[row, piece]))
+    return _cheapest_totals(
+        net, Segments(cell[row], cuts[row, piece], cuts[row, piece + 1], costs[row, piece])
+    )

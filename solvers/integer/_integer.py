@@ -1,18 +1,19 @@
-"""Exact integer backend: the whole-number table closest to the prior, with a proof.
+"""Exact integer solver: the whole-number table closest to the prior, with a proof.
 
-Engine `flow` solves problems with at most two margins (one view with or without the histogram, nested views,
-two overlapping views) as a convex-cost network flow, in milliseconds; engine `cp-sat` takes everything else,
-at the price of a search.
+Engine `flow` solves problems whose totals are two-sided (one view with or without the histogram, nested
+views, two overlapping views, more of them where they are partly nested) as a convex-cost network flow, in
+milliseconds; engine `cp-sat` takes everything else, at the price of a search.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from aegis_opt._options import number, one_of
 from aegis_opt.distances import distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import explain, has_solution
@@ -21,11 +22,11 @@ from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
-from aegis_opt.solvers.integer._costs import Outcome
+from aegis_opt.solvers.integer._costs import IntegerSolution
 from aegis_opt.solvers.integer._cp_sat import solve_cp_sat
-from aegis_opt.solvers.integer._flow import obstacle, solve_flow
+from aegis_opt.solvers.integer._flow import obstacle, sides, solve_flow
 
-Engine = Literal["auto", "flow", "cp-sat"]
+EngineName = Literal["auto", "flow", "cp-sat"]
 
 _PROOF = 1e-6
 """Relative gap, left by the rounding of a given prior to 64-bit costs, up to which an optimum is proved."""
@@ -43,7 +44,9 @@ class Integer(Reconstructor):
     norm : {"l1", "l2", "linf"}
         Distance to the prior.
     engine : {"auto", "flow", "cp-sat"}
-        "flow" for at most two margins, "cp-sat" for any problem, "auto" for the first that applies.
+        "flow" where the totals form a network (one view, nested or partly nested views, each with or
+        without the histogram; two views without it), "cp-sat" for any problem, "auto" for the first that
+        applies.
     time_limit : float, optional
         Seconds for cp-sat, where it runs; the best table found by then comes back with status TIME_LIMIT and
         its gap. A flow is not interrupted.
@@ -62,21 +65,17 @@ class Integer(Reconstructor):
     )
 
     norm: str = "l2"
-    engine: Engine = "auto"
+    engine: EngineName = "auto"
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.norm not in self.capabilities.norms:
-            known = ", ".join(self.capabilities.norms)
-            raise InvalidOption(f"solver 'integer' has no norm {self.norm!r}; it has: {known}")
-        if self.engine not in ("auto", "flow", "cp-sat"):
-            raise InvalidOption(f"unknown engine {self.engine!r}; known: auto, flow, cp-sat")
-        limit = np.inf if self.time_limit is None else self.time_limit
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
-            raise InvalidOption(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
-        if self.time_limit is not None and self.engine == "flow":
-            raise InvalidOption("engine 'flow' is not interrupted: leave time_limit out, or use 'cp-sat'")
+        one_of("norm of solver 'integer'", self.norm, self.capabilities.norms)
+        one_of("engine", self.engine, get_args(EngineName))
+        if self.time_limit is not None:
+            number("time_limit", self.time_limit, above=0, unit="seconds")
+            if self.engine == "flow":
+                raise InvalidOption("engine 'flow' is not interrupted: leave time_limit out, or use 'cp-sat'")
 
     @property
     def distance_norm(self) -> str:
@@ -89,32 +88,33 @@ class Integer(Reconstructor):
         start = time.perf_counter()
         rng = np.random.default_rng(self.seed)
         reduction = reduce(problem)
-        reason = obstacle(reduction)
-        if self.engine == "flow" and reason is not None:
-            raise InvalidOption(f"engine 'flow' cannot take this problem: {reason}. Use engine='cp-sat'.")
+        graph = None if self.engine == "cp-sat" else sides(reduction)
+        if self.engine == "flow" and graph is None:
+            raise InvalidOption(
+                f"engine 'flow' cannot take this problem: {obstacle(reduction)}. Use engine='cp-sat'."
+            )
         built = time.perf_counter()
-        method = "cp-sat" if self.engine == "cp-sat" or reason is not None else "flow"
         try:
-            if method == "flow":
-                outcome = solve_flow(reduction, self.norm, rng)
+            if graph is not None:
+                found = solve_flow(reduction, graph, self.norm, rng)
             else:
-                outcome = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
+                found = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
         except InfeasibleProblem as error:
             if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
                 raise
             raise InfeasibleProblem(explain(problem)) from error
         solved = time.perf_counter()
-        class_totals = reduction.table(outcome.totals.astype(np.float64))
+        class_totals = reduction.table(found.totals.astype(np.float64))
         table = split(reduction, class_totals, rng)
         done = time.perf_counter()
-        gap = _relative_gap(outcome, self.norm, distance(table, problem.prior, self.norm))
+        gap = _relative_gap(found, self.norm, distance(table, problem.prior, self.norm))
         return Solution(
             table=table,
-            method=method,
-            iterations=outcome.rounds,
-            proved=gap <= _PROOF and not outcome.timed_out,
+            method="cp-sat" if graph is None else "flow",
+            iterations=found.rounds,
+            proved=gap <= _PROOF and not found.timed_out,
             gap=gap,
-            timed_out=outcome.timed_out,
+            timed_out=found.timed_out,
             seconds={"build": built - start, "solve": solved - built, "split": done - solved},
         )
 
@@ -166,11 +166,11 @@ def _random_positions(class_of: IntArray, multiplicity: IntArray, rng: np.random
     return position
 
 
-def _relative_gap(outcome: Outcome, norm: str, objective: float) -> float:
+def _relative_gap(found: IntegerSolution, norm: str, objective: float) -> float:
     """Gap between the distance reached and the proved bound on it, as a share of the former."""
     if objective == 0.0:
         return 0.0
-    bound = objective - outcome.slack
+    bound = objective - found.slack
     if norm == "l2":
-        bound = np.sqrt(max(objective**2 - outcome.slack, 0.0))
-    return float((objective - max(bound - outcome.error, 0.0)) / objective)
+        bound = np.sqrt(max(objective**2 - found.slack, 0.0))
+    return float((objective - max(bound - found.error, 0.0)) / objective)

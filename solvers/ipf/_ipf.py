@@ -4,8 +4,8 @@ Algorithm: cyclic scaling of the prior to each margin in turn (Deming and Stepha
 the limit minimises the divergence). From a prior that factors within each group, one pass is already exact,
 and the result says "closed-form". Overlapping views make it iterate, unless subtraction determines every
 cell ("elimination"); on the cells that it leaves open, Newton's method on the dual finishes what a number of
-passes do not (`solvers/newton.py`). Where solutions lie on the boundary (cells that tend to 0) both only
-creep there: a linear program then removes the cells that must be 0, and Newton's method goes on.
+passes do not (`_newton.py`). Where solutions lie on the boundary (cells that tend to 0) both converge
+slowly: a linear program then removes the cells that must be 0, and Newton's method goes on.
 
 Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
 """
@@ -19,26 +19,27 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt._options import flag, number, whole_number
+from aegis_opt.errors import InfeasibleProblem
 from aegis_opt.problem._conflict import explain
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._feasibility import incidence, numbered, support
-from aegis_opt.problem._margin import FloatArray, IntArray, Margin
-from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
+from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.ipf._newton import maximise_dual
 
-PATIENCE = 20  # passes of plain scaling before Newton's method takes over
-HOPEFUL = 6  # its steps before a linear program looks for cells that must be 0, unless none is near 0
-EXACT = 2.0**53  # whole numbers below are subtracted without rounding
-WORTH = 1 / 200  # share of the open cells that a round of elimination must settle to be worth another
+SCALING_PASSES = 20  # before Newton's method takes over
+FIRST_NEWTON_STEPS = 6  # before a linear program looks for cells that must be 0, unless none is near 0
+LARGEST_EXACT = 2.0**53  # whole numbers below are subtracted without rounding
+LEAST_SETTLED_SHARE = 1 / 200  # of the open cells: a round of elimination that settles fewer is the last
 CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
 
 
 @dataclass(frozen=True, kw_only=True)
 class IPF(Reconstructor):
-    """Iterative proportional fitting with honest convergence.
+    """Iterative proportional fitting, which says so where it has not converged.
 
     Parameters
     ----------
@@ -69,13 +70,9 @@ class IPF(Reconstructor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.tolerance, int | float) or not 0 < self.tolerance < np.inf:
-            raise InvalidOption(f"tolerance must be a positive number of records, not {self.tolerance!r}")
-        whole = isinstance(self.max_iterations, int) and not isinstance(self.max_iterations, bool)
-        if not whole or self.max_iterations < 1:
-            raise InvalidOption(f"max_iterations must be a whole number from 1 up: {self.max_iterations!r}")
-        if not isinstance(self.accelerate, bool):
-            raise InvalidOption(f"accelerate must be True or False, not {self.accelerate!r}")
+        number("tolerance", self.tolerance, above=0, unit="records")
+        whole_number("max_iterations", self.max_iterations, least=1)
+        flag("accelerate", self.accelerate)
 
     @property
     def distance_norm(self) -> str:
@@ -91,16 +88,16 @@ class IPF(Reconstructor):
         passes, violation = state.scale(1, tolerance)
         method = "closed-form"
         if violation > tolerance and passes < self.max_iterations and self.accelerate:
-            exact = problem.is_integral and problem.total < EXACT
+            exact = problem.is_integral and problem.total < LARGEST_EXACT
             if exact and state.eliminate():
                 method, violation = "elimination", state.violation()
         if violation > tolerance and passes < self.max_iterations:
-            more, violation = state.scale(min(PATIENCE, self.max_iterations) - passes, tolerance)
+            more, violation = state.scale(min(SCALING_PASSES, self.max_iterations) - passes, tolerance)
             passes += more
             method = "ipf"
         steps = 0
         if violation > tolerance and self.accelerate and passes < self.max_iterations:
-            steps = state.newton(min(HOPEFUL, self.max_iterations - passes), tolerance)
+            steps = state.newton(min(FIRST_NEWTON_STEPS, self.max_iterations - passes), tolerance)
             if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE):
                 state.drop_empty(problem)
                 steps += state.newton(self.max_iterations - passes - steps, tolerance)
@@ -114,7 +111,7 @@ class IPF(Reconstructor):
             state.refuse_infeasible(problem)
         gap = state.duality_gap()
         return Solution(
-            table=state.expand(),
+            table=state.table(),
             method=method,
             iterations=passes + steps,
             proved=gap <= 1e-6,
@@ -125,16 +122,14 @@ class IPF(Reconstructor):
 
 @dataclass(eq=False)
 class _State:
-    """A fit in progress over *proportional* rows: rows that every feasible scaling keeps proportional.
+    """A fit in progress over the allowed cells of a reduced problem.
 
     Rows of the same groups in every view, whose priors are multiples of each other, stay multiples of each
     other under scaling: in proportion to the histogram where it is known, to the prior's row sums otherwise.
     They are fitted as one.
     """
 
-    shape: tuple[int, int]
-    class_of: IntArray
-    share: FloatArray  # of each row in its class
+    reduction: Reduction
     known: FloatArray  # values of the cells that are settled, 0 elsewhere
     cells: IntArray  # row-major positions of the cells that may be positive and are not settled
     start: FloatArray  # prior of those cells
@@ -145,43 +140,17 @@ class _State:
 
     @classmethod
     def of(cls, problem: Problem) -> _State:
-        class_of, weight = _proportional_classes(problem)
-        n_classes = int(class_of.max()) + 1
-        k = problem.shape[1]
-        size: FloatArray = np.bincount(class_of, weights=weight, minlength=n_classes)  # type: ignore[assignment]
-        share = np.divide(weight, size[class_of], out=np.zeros_like(weight), where=size[class_of] > 0)
-        if problem.given_prior is None:
-            scale = problem.total / (problem.shape[0] * k)
-            prior = np.repeat(np.bincount(class_of) * scale, k).reshape(n_classes, k)
-        else:
-            prior = np.zeros((n_classes, k))
-            np.add.at(prior, class_of, problem.given_prior)
-        first = np.zeros(n_classes, dtype=np.int64)
-        first[class_of] = np.arange(len(class_of))
-        margins = []
-        for margin in problem.margins:
-            if margin.name == "histogram":
-                rows = np.arange(n_classes, dtype=np.int64)
-                margins.append(Margin(margin.name, rows, margin.columns, size[:, None]))
-            else:
-                margins.append(Margin(margin.name, margin.rows[first], margin.columns, margin.totals))
-        open_cells = prior > 0
-        for margin in margins:
-            open_cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
-        cells = np.flatnonzero(open_cells)
-        kept = list(independent(margins))
-        start = prior.ravel()[cells]
+        reduction = reduce(problem, proportional=True)
+        start = reduction.class_prior().ravel()[reduction.cells]
         return cls(
-            shape=(n_classes, k),
-            class_of=class_of,
-            share=share,
-            known=np.zeros((n_classes, k)),
-            cells=cells,
+            reduction=reduction,
+            known=np.zeros(reduction.shape),
+            cells=reduction.cells,
             start=start,
             x=start.copy(),
-            members=[margin.cells()[cells] for margin in kept],
-            totals=[margin.totals.ravel() for margin in kept],
-            multipliers=[np.zeros(margin.n_groups) for margin in kept],
+            members=reduction.members_by_margin,
+            totals=[margin.totals.ravel() for margin in reduction.margins],
+            multipliers=[np.zeros(size) for size in reduction.sizes],
         )
 
     def scale(self, passes: int, tolerance: float) -> tuple[int, float]:
@@ -210,7 +179,8 @@ class _State:
         Where subtraction finds totals that contradict each other, all is left as it was, and for others to
         explain.
         """
-        found = eliminate(numbered(self.members, self._sizes), np.concatenate(self.totals), worth=WORTH)
+        members = numbered(self.members, self._sizes)
+        found = eliminate(members, np.concatenate(self.totals), least_share=LEAST_SETTLED_SHARE)
         if found.open_cells.all() or not found.agrees:
             return False
         self.known.flat[self.cells] = found.values
@@ -221,7 +191,7 @@ class _State:
         return True
 
     def drop_empty(self, problem: Problem) -> None:
-        """Remove the cells that are 0 in every feasible table; there scaling would only creep to 0."""
+        """Remove the cells that are 0 in every feasible table; there scaling would tend to 0 slowly."""
         positive = support(*self._system())
         if positive is None:
             raise InfeasibleProblem(explain(problem))
@@ -255,14 +225,13 @@ class _State:
             slack += float(np.abs(multiplier * excess).sum())
         return slack / max(1.0, float(self.x.sum() + self.known.sum()))
 
-    def expand(self) -> FloatArray:
-        """Table of all rows: each class spread over its rows by their shares."""
+    def table(self) -> FloatArray:
+        """Table of all rows: each class shared among its rows."""
         table = self.known.copy()
         table.flat[self.cells] = self.x
-        expanded: FloatArray = table[self.class_of] * self.share[:, None]
-        return expanded
+        return self.reduction.expand(table)
 
-    def _keep(self, chosen: npt.NDArray[np.bool_]) -> None:
+    def _keep(self, chosen: BoolArray) -> None:
         """Go on with these cells only."""
         self.cells, self.start = self.cells[chosen], self.start[chosen]
         self.members = [member[chosen] for member in self.members]
@@ -283,23 +252,3 @@ class _State:
             exponent += multiplier[member]
         fitted: FloatArray = self.start * np.exp(exponent)
         return fitted
-
-
-def _proportional_classes(problem: Problem) -> tuple[IntArray, FloatArray]:
-    """Class of each row, and the weight by which rows of a class share its total."""
-    class_of = problem.refinement
-    weight = np.ones(problem.shape[0])
-    if problem.given_prior is not None:
-        weight = problem.given_prior.sum(axis=1)
-        shape = np.divide(
-            problem.given_prior,
-            weight[:, None],
-            out=np.zeros_like(problem.given_prior),
-            where=weight[:, None] > 0,
-        )
-        for column in shape.T:
-            rank = np.unique(column, return_inverse=True)[1]
-            class_of = np.unique(class_of * (int(rank.max()) + 1) + rank, return_inverse=True)[1]
-    if problem.histogram is not None:
-        weight = problem.histogram
-    return class_of.astype(np.int64), weight

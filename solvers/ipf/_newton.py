@@ -10,11 +10,14 @@ because margins share totals, singular along directions that do not move x: a ti
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from aegis_opt.problem._margin import FloatArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 RIDGE = 1e-13  # relative to the Hessian's diagonal: below what the gradient can resolve
 SUFFICIENT = 1e-4  # share of the predicted ascent that a step must bring
@@ -38,6 +41,9 @@ def maximise_dual(
         Multipliers, the table they stand for, and the number of steps. The caller checks A x against b:
         a stop without reaching `tolerance` is not reported as success here.
     """
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
     transposed = A.T.tocsr()
     x = p * np.exp(transposed @ v)
     best = np.inf

@@ -72,7 +72,7 @@ def test_a_long_chain_is_left_to_the_solver_and_told_as_disclosed() -> None:
     problem = ao.Problem.from_table(truth, views, histogram=False)
     sizes, totals = totals_of(truth[:, 0].astype(float), views)
     assert not eliminate(numbered(views, sizes), totals).open_cells.any()
-    assert eliminate(numbered(views, sizes), totals, worth=0.01).open_cells.sum() == n - 2
+    assert eliminate(numbered(views, sizes), totals, least_share=0.01).open_cells.sum() == n - 2
     result = ao.reconstruct(problem)
     assert result.method != "elimination"
     assert result.status is ao.Status.OPTIMAL

@@ -108,10 +108,26 @@ def test_extra_constraints_are_kept():
     assert round_table(problem, table, "nearest").tolist() == [[0, 1], [0, 1], [1, 0]]
 
 
-def test_fractional_coefficients_are_refused_by_name():
-    bound = ap.LinearConstraint([[0.5, 0], [0, 0]], upper=2, name="half")
+def test_fractional_coefficients_are_scaled_to_whole_ones():
+    """Of the two halves at most 0.6 together, so at most one record may go there."""
+    bound = ap.LinearConstraint([[0.5, 0.5], [0, 0]], upper=0.6, name="halves")
     problem = Problem([ap.View([0, 0], [[1, 1]])], constraints=[bound])
-    with pytest.raises(InvalidOption, match="'half': multiply it by a common denominator"):
+    for seed in range(5):
+        rounded = round_table(problem, [[0.6, 0.6], [0.4, 0.4]], "nearest", seed=seed)
+        assert rounded.sum(axis=1).tolist() == [1, 1]
+
+
+def test_constraints_count_the_cells_that_are_whole_already():
+    bound = ap.LinearConstraint([[1.5, 1.0], [0, 0], [0, 0]], upper=3.5, name="first row")
+    problem = Problem([ap.View([0, 0, 0], [[4, 2]])], constraints=[bound])
+    table = [[2.0, 0.5], [1.0, 0.75], [1.0, 0.75]]
+    assert round_table(problem, table, "nearest").tolist() == [[2, 0], [1, 1], [1, 1]]
+
+
+def test_coefficients_without_a_small_denominator_are_refused_by_name():
+    bound = ap.LinearConstraint([[np.pi, 0], [0, 0]], upper=2, name="pi")
+    problem = Problem([ap.View([0, 0], [[1, 1]])], constraints=[bound])
+    with pytest.raises(InvalidOption, match=r"'pi' has the coefficient 3\.14.*denominators up to 1000"):
         round_table(problem, np.full((2, 2), 0.5), "nearest")
 
 

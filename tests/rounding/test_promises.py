@@ -45,12 +45,12 @@ def assert_totals_met(problem, rounded):
     assert (rounded == np.round(rounded)).all()
 
 
-@pytest.mark.parametrize("worth_a_round", [1, 50], ids=["squares first", "walk only"])
+@pytest.mark.parametrize("fewest_squares", [1, 50], ids=["squares first", "walk only"])
 @pytest.mark.parametrize("case", TWO_SIDED)
 def test_controlled_meets_all_totals_within_floor_and_ceil_without_bias_over_1000_seeds(
-    case, worth_a_round, monkeypatch
+    case, fewest_squares, monkeypatch
 ):
-    monkeypatch.setattr("aegis_opt.rounding._controlled._WORTH_A_ROUND", worth_a_round)
+    monkeypatch.setattr("aegis_opt.rounding._controlled._FEWEST_SQUARES", fewest_squares)
     problem, table, _ = TWO_SIDED[case]()
     rounded = over_seeds(problem, table, "controlled")
     assert_totals_met(problem, rounded)

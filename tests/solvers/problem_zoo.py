@@ -1,4 +1,4 @@
-"""Problems named by what is special about them; every backend meets all of them."""
+"""Problems named by what is special about them; every solver meets all of them."""
 
 from __future__ import annotations
 

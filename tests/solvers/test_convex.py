@@ -1,4 +1,4 @@
-"""The convex backend: its optima against closed forms and independent formulations of the full problem."""
+"""The convex solver: its optima against closed forms and independent formulations of the full problem."""
 
 from __future__ import annotations
 

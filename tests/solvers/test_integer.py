@@ -1,4 +1,4 @@
-"""The exact integer backend: what it promises about tables, ties, options and bad input."""
+"""The exact integer solver: what it promises about tables, ties, options and bad input."""
 
 import numpy as np
 import pytest
@@ -205,8 +205,8 @@ def test_the_phases_are_timed():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"norm": "kl"}, "l1, l2, linf"),
-        ({"engine": "simplex"}, "auto, flow, cp-sat"),
+        ({"norm": "kl"}, "'l1', 'l2' or 'linf', not 'kl'"),
+        ({"engine": "simplex"}, "'auto', 'flow' or 'cp-sat'"),
         ({"time_limit": 0}, "positive"),
         ({"time_limit": float("nan")}, "positive"),
         ({"time_limit": "1 s"}, "positive"),
@@ -268,7 +268,7 @@ def test_a_time_limit_too_short_for_any_table_says_so():
         reconstruct(_hard(), "integer", time_limit=0.001)
 
 
-def test_a_time_limit_returns_the_best_table_with_an_honest_gap():
+def test_a_time_limit_returns_the_best_table_with_its_gap():
     """Ten knapsack constraints: tables are easy to find, the best one is hard to prove."""
     rng = np.random.default_rng(0)
     prior = rng.integers(1, 9, size=(60, 2)).astype(float)

@@ -1,4 +1,4 @@
-"""The engines of the exact integer backend against brute force, scipy's MILP solver, and each other."""
+"""The engines of the exact integer solver against brute force, scipy's MILP solver, and each other."""
 
 import itertools
 import time
@@ -13,7 +13,7 @@ from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._presolve import reduce
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.integer._costs import Squares, target
-from aegis_opt.solvers.integer._flow import certificate, minimise, network
+from aegis_opt.solvers.integer._flow import certificate, minimise, network, sides
 from aegis_opt.solvers.integer._integer import Integer, split
 
 NORMS = ("l1", "l2", "linf")
@@ -123,7 +123,7 @@ def test_scipy_milp_agrees_on_overlapping_views(norm):
 def test_the_certificate_refuses_a_table_with_a_profitable_exchange():
     problem = Problem.from_table([[30, 10], [5, 25]], [0, 0])
     reduction = reduce(problem)
-    net = network(reduction)
+    net = network(reduction, sides(reduction))
     cost = Squares.of(reduction, target(reduction, 2.0**30), exact_layers=6)
     best, potentials, _ = minimise(net, cost)
     assert potentials is not None

@@ -90,7 +90,7 @@ def test_merging_proportional_rows_changes_nothing(case: tuple[np.ndarray, list[
     assert np.allclose(ao.reconstruct(tilted).table, ao.reconstruct(problem).table, atol=1e-5)
 
 
-def test_boundary_solutions_are_finished_by_newton_where_plain_scaling_creeps() -> None:
+def test_boundary_solutions_are_finished_by_newton_where_plain_scaling_is_slow() -> None:
     """x0 + x1 = 5 and x0 = 5 by another combination of totals: x1 is 0 only in the limit."""
     truth = np.array([[5, 0], [0, 3], [2, 2], [4, 1]])
     views = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]

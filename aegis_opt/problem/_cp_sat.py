@@ -1,0 +1,170 @@
+"""Whole tables that meet totals and linear constraints, as a model for CP-SAT.
+
+It is the one model of the exact solver and of the rounding to the nearest table; they add what to minimise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
+from aegis_opt.problem._consistency import NO_WHOLE_TABLE
+from aegis_opt.problem._constraint import LinearConstraint
+from aegis_opt.problem._margin import FloatArray, IntArray
+
+_DENOMINATOR = 1000
+"""Largest denominator of the coefficients of extra constraints."""
+
+
+@dataclass(frozen=True, eq=False)
+class CpSatSolution:
+    """What one search found.
+
+    Attributes
+    ----------
+    cells : int array, shape (cells,)
+        The table.
+    objective, bound : float
+        What it costs, and what every table costs at least.
+    proved : bool
+        Whether no table costs less.
+    """
+
+    cells: IntArray
+    objective: float
+    bound: float
+    proved: bool
+
+
+class WholeTables:
+    """A CP-SAT model with one variable per cell; callers add variables, costs and limits to `model`.
+
+    Parameters
+    ----------
+    members : int array, shape (margins, cells)
+        The total that each cell belongs to in each margin, counted through all margins.
+    totals : int array
+        The known totals.
+    lower, upper : int arrays, shape (cells,)
+        Bounds of the cells.
+    seed : int
+        The same seed gives the same table.
+    """
+
+    def __init__(
+        self, members: IntArray, totals: IntArray, lower: IntArray, upper: IntArray, seed: int
+    ) -> None:
+        from ortools.sat.python import cp_model
+
+        self._cp_model = cp_model
+        self._seed = seed
+        self.sum, self.weighted_sum = cp_model.LinearExpr.sum, cp_model.LinearExpr.weighted_sum
+        self.model: Any = cp_model.CpModel()
+        self.cells = [
+            self.variable(least, most) for least, most in zip(lower.tolist(), upper.tolist(), strict=True)
+        ]
+        changes: list[list[Any]] = [[] for _ in totals]
+        for margin in members.tolist():
+            for cell, total in zip(self.cells, margin, strict=True):
+                changes[total].append(cell)
+        for terms, total in zip(changes, totals.tolist(), strict=True):
+            self.model.add(self.sum(terms) == total)
+
+    def variable(self, least: int, most: int) -> Any:
+        """Add a whole-number variable to the model."""
+        return self.model.new_int_var(least, most, "")
+
+    def constrain(self, constraint: LinearConstraint, coefficients: FloatArray, fixed: float = 0.0) -> None:
+        """Add lower <= coefficients * cells + fixed <= upper, multiplied by the common denominator."""
+        fractions = {c: Fraction(c).limit_denominator(_DENOMINATOR) for c in set(coefficients.tolist())}
+        factor = math.lcm(*(fraction.denominator for fraction in fractions.values()))
+        for c, fraction in fractions.items():
+            if abs(float(fraction) - c) > 1e-12 * max(1.0, abs(c)) or factor > _DENOMINATOR**3:
+                raise InvalidOption(
+                    f"constraint {constraint.name!r} has the coefficient {c!r}: whole tables need fractions "
+                    f"with denominators up to {_DENOMINATOR}; round it, or keep fractional tables "
+                    "(solver='convex' without a rounding)"
+                )
+        slack = 1e-9  # bounds such as 0.1 + 0.2 are meant to be reached
+        largest = float(2**62)
+        bounds = np.array([constraint.lower - slack, constraint.upper + slack]) - fixed
+        low, high = np.clip(bounds * factor, -largest, largest).tolist()
+        weights = [int(fractions[c] * factor) for c in coefficients.tolist()]
+        value = self.weighted_sum(self.cells, weights)
+        self.model.add_linear_constraint(value, math.ceil(low), math.floor(high))
+
+    def convex_cost(self, cell: IntArray, width: IntArray, slope: IntArray) -> tuple[Any, list[Any]]:
+        """Cost of all cells from pieces of increasing slopes, which a minimum fills in order.
+
+        Parameters
+        ----------
+        cell : int array, shape (pieces,)
+            The cell that each piece belongs to, ascending; every cell that has no piece is 0.
+        width, slope : int arrays, shape (pieces,)
+            How many records a piece holds, and what each of them costs.
+
+        Returns
+        -------
+        cost, parts
+            The expression to minimise, and the variables it consists of: the records in each piece.
+        """
+        parts = [self.variable(0, most) for most in width.tolist()]
+        ends = np.searchsorted(cell, np.arange(len(self.cells) + 1)).tolist()
+        for variable, first, last in zip(self.cells, ends, ends[1:], strict=False):
+            self.model.add(self.sum(parts[first:last]) == variable)
+        return self.weighted_sum(parts, slope.tolist()), parts
+
+    def search(
+        self,
+        objective: Any,
+        hints: Iterable[tuple[Any, int]] = (),
+        *,
+        seconds: float = math.inf,
+        effort: float = math.inf,
+    ) -> CpSatSolution | None:
+        """Minimise an expression; None where the limit came before any table.
+
+        Parameters
+        ----------
+        objective : expression
+            What to minimise.
+        hints : iterable of (variable, value)
+            A table to begin with.
+        seconds, effort : float
+            Limits: of the clock, and of CP-SAT's deterministic time, a count of work in about seconds.
+
+        Raises
+        ------
+        InfeasibleProblem
+            Where no whole table meets the totals and constraints.
+        """
+        self.model.clear_hints()
+        for variable, value in hints:
+            self.model.add_hint(variable, value)
+        self.model.minimize(objective)
+        solver = self._cp_model.CpSolver()
+        solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
+        solver.parameters.random_seed = self._seed
+        if seconds < math.inf:
+            solver.parameters.max_time_in_seconds = max(seconds, 1e-3)
+        if effort < math.inf:
+            solver.parameters.max_deterministic_time = effort
+        status = solver.solve(self.model)
+        if status == self._cp_model.INFEASIBLE:
+            raise InfeasibleProblem(NO_WHOLE_TABLE)
+        if status == self._cp_model.UNKNOWN:
+            return None
+        if status not in (self._cp_model.OPTIMAL, self._cp_model.FEASIBLE):
+            raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
+        return CpSatSolution(
+            cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
+            objective=solver.objective_value,
+            bound=solver.best_objective_bound,
+            proved=status == self._cp_model.OPTIMAL,
+        )
