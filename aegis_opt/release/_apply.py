@@ -18,25 +18,22 @@ from aegis_opt.masks import Configuration, Configurations, Identity, Mask
 from aegis_opt.release._duckdb import Rows, masked_columns, needed_domains
 from aegis_opt.release._progress import Report, readable, reported
 from aegis_opt.release._spark import SparkRows
+from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._duckdb_engine import interruptible, open_table
 from aegis_opt.sources._engine import first_lines
-from aegis_opt.sources._files import CsvTable
+from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
+from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
 from aegis_opt.sources._tables import (
     ArrowTable,
     PandasTable,
     PolarsTable,
     RelationTable,
-    Table,
-    quoted,
-    same_but_for_case,
+    SourceTable,
 )
 
 if TYPE_CHECKING:
     import duckdb
-
-_SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-_PARQUET = (".parquet", ".pq")
 
 
 def apply_configuration(
@@ -51,7 +48,7 @@ def apply_configuration(
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
-        See `aegis_opt.sources._scan`. It is never modified.
+        See `aegis_opt.sources.scan`. It is never modified.
     configuration : Configuration or mapping of str to Mask
         The masks. Columns that it does not name, and the order of the rows (but Spark's have none), stay as
         they are.
@@ -149,7 +146,7 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
 
 def _opened(
     source: object, configuration: Configuration | Mapping[str, Mask]
-) -> tuple[Table, tuple[str, ...], dict[str, Mask]]:
+) -> tuple[SourceTable, tuple[str, ...], dict[str, Mask]]:
     """Open a source; return its columns and the masks that change any of them."""
     table = open_table(source)
     names = table.names()
@@ -181,7 +178,7 @@ def _checked(
     return configuration
 
 
-def _own(table: Table, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection | None:
+def _own(table: SourceTable, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection | None:
     """Return the connection that a table is masked on if it is ours: a relation has one of its own."""
     return None if isinstance(table, RelationTable) else connection
 
@@ -211,7 +208,10 @@ def table_store(connection: duckdb.DuckDBPyConnection) -> Callable[[str], str]:
 
 
 def _same_type(
-    table: Table, names: tuple[str, ...], masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection
+    table: SourceTable,
+    names: tuple[str, ...],
+    masks: Mapping[str, Mask],
+    connection: duckdb.DuckDBPyConnection,
 ) -> Any:
     """Return the masked table as what the source is."""
     everything = range(len(names))
@@ -268,14 +268,13 @@ def _output_path(output: object) -> Path:
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
     path = Path(output)
-    known = (*_SEPARATORS, *_PARQUET)
-    if not path.name.lower().endswith(known):
-        raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(known)}")
+    if not path.name.lower().endswith(ENDINGS):
+        raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")
     return path
 
 
 def _write(
-    table: Table,
+    table: SourceTable,
     names: tuple[str, ...],
     masks: Mapping[str, Mask],
     path: Path,
@@ -288,7 +287,7 @@ def _write(
     _check_case(table, names)
     own = _own(table, connection)
     with reported(own, progress, f"reading {table.description}"):
-        if isinstance(table, CsvTable) and path.name.lower().endswith(tuple(_SEPARATORS)):
+        if isinstance(table, CsvTable) and path.name.lower().endswith(CSV + TSV):
             untouched = {i for i, name in enumerate(names) if name not in masks}
             relation = table.select(connection, range(len(names)), untouched)
         else:
@@ -308,20 +307,17 @@ def _write(
 
 def _copy(relation: duckdb.DuckDBPyRelation, path: Path, name: str) -> None:
     """Write a file in the format that the final name asks for."""
-    if name.endswith(_PARQUET):
+    if name.endswith(PARQUET):
         relation.write_parquet(str(path), compression="zstd", use_tmp_file=False)
         return
-    ending = next(ending for ending in _SEPARATORS if name.endswith(ending))
-    compression = "gzip" if ending.endswith(".gz") else "none"
-    relation.write_csv(
-        str(path), sep=_SEPARATORS[ending], header=True, compression=compression, use_tmp_file=False
-    )
+    separator = "\t" if name.endswith(TSV) else ","
+    compression = "gzip" if name.endswith(".gz") else "none"
+    relation.write_csv(str(path), sep=separator, header=True, compression=compression, use_tmp_file=False)
 
 
-def _check_case(table: Table, names: tuple[str, ...]) -> None:
+def _check_case(table: SourceTable, names: tuple[str, ...]) -> None:
     """Refuse names that DuckDB would silently change in a file."""
-    alike = same_but_for_case(names)
-    if alike is not None:
+    if alike := same_but_for_case(names):
         raise SourceError(
             f"{table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written by DuckDB "
             "cannot have both: rename one, or mask a frame without an output"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from aegis_opt.domain import Domain
-from aegis_opt.errors import MaskError
 from aegis_opt.masks import Identity, Mask, Suppress
-from aegis_opt.masks._sql._column import Column
-from aegis_opt.masks._sql._lookup import SQL_TYPES, Lookup
-from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.sources._column import Column as SourceColumn
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.masks._base import naming
+from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column, rule_sql
+from aegis_opt.sources._column import SQL_TYPES, Column
+from aegis_opt.sources._extents import extent_aggregates, extents
+from aegis_opt.sources._names import quoted_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +32,7 @@ class Rows:
         The rows.
     names : sequence of str
         What the columns are called in the source.
-    columns : dict of str to SourceColumn
+    columns : dict of str to Column
         The columns to mask by their values.
     masks : dict of str to Mask
         The masks, without those that leave a column as it is.
@@ -44,7 +40,7 @@ class Rows:
 
     relation: duckdb.DuckDBPyRelation
     names: Sequence[str]
-    columns: dict[str, SourceColumn]
+    columns: dict[str, Column]
     masks: dict[str, Mask]
 
     @classmethod
@@ -61,32 +57,17 @@ class Rows:
         for i, name in enumerate(names):
             sql = f"c{i}"
             if name in masks and not isinstance(masks[name], Suppress):
-                columns[name] = SourceColumn.of(name, i, str(relation.types[i]), description)
+                columns[name] = Column.of(name, i, str(relation.types[i]), description)
                 sql = _typed(columns[name], str(relation.types[i]))
             selected.append(f"{sql} AS c{i}")
         return cls(relation.project(", ".join(selected)), names, columns, masks)
 
     def extents(self) -> dict[str, Domain]:
-        """Return, of each column to mask, the least and the greatest value and maybe one that is not whole.
-
-        That is all a rule needs (see `aegis_opt.masks._sql._column.Column`), and costs one scan.
-        """
+        """Return the extent of each column to mask by its values."""
         if not self.columns:
             return {}
-        parts = []
-        for column in self.columns.values():
-            x = column.sql
-            number = f"FILTER (WHERE NOT isnan({x}))" if column.kind == "real" else ""
-            parts += [f"min({x}) {number} AS low_{x}", f"max({x}) {number} AS high_{x}"]
-            if column.kind == "real":
-                parts.append(f"min({x}) FILTER (WHERE NOT isnan({x}) AND {x} <> trunc({x})) AS part_{x}")
-        fetched = self.relation.aggregate(", ".join(parts)).fetchnumpy()
-        found = {}
-        for name, column in self.columns.items():
-            ends = [f"{end}_{column.sql}" for end in ("low", "high", "part")]
-            values = np.concatenate([_present(fetched[end]) for end in ends if end in fetched])
-            found[name] = Domain(column.kind, np.unique(values))
-        return found
+        fetched = self.relation.aggregate(extent_aggregates(self.columns.values())).fetchnumpy()
+        return extents(self.columns, fetched)
 
     def values(self, name: str) -> Domain:
         """Return the distinct values of a column to mask."""
@@ -114,7 +95,7 @@ class Rows:
         for i, name in enumerate(self.names):
             sql = how.get(name, f"c{i}")
             if isinstance(sql, Lookup):
-                column = Column(f"c{i}", self.columns[name].kind)
+                column = SqlColumn(f"c{i}", self.columns[name].kind)
                 if sql.needs_join:
                     joined = True
                     known = sql.packed_table() if store is None else f"FROM {store(sql.packed_table())}"
@@ -132,19 +113,15 @@ class Rows:
 
 def masked_columns(rows: Rows) -> dict[str, str | Lookup]:
     """Return how each column is masked: by a rule if possible, else value by value."""
-    extents = rows.extents()
+    known = rows.extents()
     how: dict[str, str | Lookup] = {}
     for name, mask in rows.masks.items():
-        with named(name):
-            how[name] = _masked_column(mask, name, rows, extents[name]) if name in extents else "'*'"
+        with naming(name):
+            how[name] = "'*'"
+            if name in known:  # not one that is suppressed
+                column = SqlColumn(rows.columns[name].sql, known[name].kind, known[name])
+                how[name] = masked_column(mask, column, partial(rows.values, name))
     return how
-
-
-def _masked_column(mask: Mask, name: str, rows: Rows, extent: Domain) -> str | Lookup:
-    if not len(extent.values):
-        return only_missing(mask)
-    rule = rule_sql(mask, Column(rows.columns[name].sql, extent.kind, extent))
-    return Lookup.of(mask, rows.values(name)) if rule is None else rule
 
 
 class Known(Protocol):
@@ -156,7 +133,7 @@ class Known(Protocol):
         ...
 
     def extents(self) -> dict[str, Domain]:
-        """Return the ends of each column to mask by its values; see `Rows.extents`."""
+        """Return the extent of each column to mask by its values."""
         ...
 
     def values(self, name: str) -> Domain:
@@ -168,32 +145,13 @@ def needed_domains(rows: Known) -> dict[str, Domain]:
     """Return what must be known of each column to mask it: its extent if there is a rule, else its values."""
     found = rows.extents()
     for name, extent in found.items():
-        with named(name):
-            if len(extent.values) and rule_sql(rows.masks[name], Column("x", extent.kind, extent)) is None:
+        with naming(name):
+            if len(extent.values) and rule_sql(rows.masks[name], SqlColumn("x", extent.kind, extent)) is None:
                 found[name] = rows.values(name)
     return found
 
 
-def only_missing(mask: Mask) -> Lookup:
-    """Return how a column without any value is masked: whatever its type, the mask fits."""
-    return Lookup.of(mask, Domain(mask.kinds[0], np.array([]), missing=True))  # type: ignore[arg-type]
-
-
-@contextmanager
-def named(attribute: str) -> Iterator[None]:
-    """Let an error about a mask name the attribute."""
-    try:
-        yield
-    except MaskError as error:
-        raise MaskError(f"attribute {attribute!r}: {error}") from error
-
-
-def _present(fetched: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    present: npt.NDArray[Any] = np.ma.getdata(fetched)[~np.ma.getmaskarray(fetched)]
-    return present
-
-
-def _typed(column: SourceColumn, sql_type: str) -> str:
+def _typed(column: Column, sql_type: str) -> str:
     """Return a column in the type that its kind stands for; time stamps with a zone are in UTC."""
     x = column.sql
     if column.kind == "real" and column.cast == "STRING":  # a cast from decimals would round twice

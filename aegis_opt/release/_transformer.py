@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._options import one_of
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import InvalidInput, InvalidOption, MaskError, MissingDependency, UnknownColumn
+from aegis_opt.errors import InvalidInput, MaskError, MissingDependency, UnknownColumn
 from aegis_opt.masks import Configuration, Generalize, Identity, Mask, group_attribute
+from aegis_opt.masks._base import naming
 from aegis_opt.masks._parameters import some
-from aegis_opt.masks._sql._column import Column
-from aegis_opt.masks._sql._lookup import Lookup, listed_domain
-from aegis_opt.masks._sql._rules import rule_sql
+from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
 from aegis_opt.release._apply import replaced_in_pandas, table_store
-from aegis_opt.release._duckdb import Rows, named, needed_domains, only_missing
+from aegis_opt.release._duckdb import Rows, needed_domains
 from aegis_opt.release._progress import readable
 from aegis_opt.sources._tables import PandasTable
 
@@ -72,8 +72,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: pd.DataFrame, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
-        if self.handle_unknown not in ("error", "missing"):
-            raise InvalidOption(f"handle_unknown must be 'error' or 'missing', not {self.handle_unknown!r}")
+        one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         masks = self._masks()
         names = _names(X)
         for name in self.configuration:
@@ -105,7 +104,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             extents = rows.extents()
             how: dict[str, str | Lookup] = {}
             for name, mask in masks.items():
-                with named(name):
+                with naming(name):
                     how[name] = self._how(mask, name, rows, extents[name]) if name in extents else "'*'"
             return replaced_in_pandas(X, tuple(rows.names), rows.masked(how, table_store(connection)))
 
@@ -125,14 +124,14 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _how(self, mask: Mask, name: str, rows: Rows, extent: Domain) -> str | Lookup:
         """Return how a column is masked."""
         if not len(extent.values):
-            return only_missing(mask)
+            return Lookup.of_missing(mask)
         identifier = rows.columns[name].sql
         if not isinstance(mask, Generalize):  # a rule that does not depend on the training data, if it is one
-            rule = rule_sql(mask, Column(identifier, extent.kind, extent))
+            rule = rule_sql(mask, SqlColumn(identifier, extent.kind, extent))
             if rule is not None:
                 return rule
         learnt = self._learnt_as(extent.kind, name)
-        column = Column(identifier, learnt.kind, learnt)
+        column = SqlColumn(identifier, learnt.kind, learnt)
         rule = rule_sql(mask, column)
         if rule is not None:
             return rule

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ _SAMPLE = 100_000  # records that a label is judged by at first sight
 Joint = tuple[JointCounts, Domain]
 """The joint table of an attribute, and the classes that are its columns."""
 
+T = TypeVar("T")
+
 
 class Counter:
     """Counts the columns of open records.
@@ -34,9 +37,9 @@ class Counter:
     Parameters
     ----------
     records : Records
-        Open columns: the label first.
+        Open columns; to count classes, the label first.
     names : sequence of str
-        Their names.
+        Their names, at least one.
     policy : Policy
         What to do with columns of many values.
     memory : int, optional
@@ -59,29 +62,42 @@ class Counter:
         self._look_at_the_label()
         distinct = self._estimate_distinct()
         self._check_sizes(distinct)
-        count_attributes = self._one_by_one if self.records.parallel == 1 else self._at_the_same_time
-        found = count_attributes(distinct, progress)
+        found = self._each(self.attributes, lambda c: self._count_joint(c, distinct.get(c)), progress)
         if self.attributes:  # every attribute has all records, a missing value being a value: any will do
             joint, label_domain = found[self.attributes[0]]
             label_counts = joint.table.sum(axis=0)
         else:
-            label_domain, label_counts = self._count_label()
+            label_domain, label_counts = self._count_values(self.label)
         self._check_classes(len(label_domain), int(label_counts.sum()))
         progress(f"counted {self.records.description}", of, of)
         return label_domain, label_counts, {column.name: found[column][0] for column in self.attributes}
 
-    def _one_by_one(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
+    def domains(self, progress: Progress) -> dict[str, Domain]:
+        """Find the values of each column."""
+        found = self._each(self.columns, self._count_values, progress)
+        if not any(len(domain) for domain, _ in found.values()):
+            raise self._no_records()
+        return {column.name: found[column][0] for column in self.columns}
+
+    def _each(
+        self, columns: Sequence[Column], work: Callable[[Column], T], progress: Progress
+    ) -> dict[Column, T]:
+        """Count the columns one by one, or a few at the same time where the engine is made for that."""
+        if self.records.parallel > 1:
+            return self._at_the_same_time(columns, work, progress)
         found = {}
-        for done, column in enumerate(self.attributes, start=1):
+        for done, column in enumerate(columns, start=1):
             progress(f"counting {column.name}", done, len(self.columns))
-            found[column] = self._count_joint(column, distinct.get(column))
+            found[column] = work(column)
         return found
 
-    def _at_the_same_time(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
-        """Have a few queries under way; after an error or Ctrl-C none goes on behind the caller's back."""
+    def _at_the_same_time(
+        self, columns: Sequence[Column], work: Callable[[Column], T], progress: Progress
+    ) -> dict[Column, T]:
+        """Have a few queries under way; after an error or Ctrl-C all of them are cancelled."""
         found = {}
         with ThreadPoolExecutor(self.records.parallel) as pool:
-            futures = {pool.submit(self._count_joint, c, distinct.get(c)): c for c in self.attributes}
+            futures = {pool.submit(work, column): column for column in columns}
             try:
                 progress("counting the attributes", 1, len(self.columns))
                 for done, future in enumerate(as_completed(futures), start=2):
@@ -108,18 +124,21 @@ class Counter:
         if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > MAX_CLASSES:
             raise self._too_many_classes(f"more than {MAX_CLASSES:,}")
 
-    def _count_label(self) -> tuple[Domain, npt.NDArray[np.int64]]:
-        fetched = self.records.query(sql.group_counts([self.label], [self.label.sql]))
-        codes, domain = self.label.encode(fetched[self.label.sql])
+    def _count_values(self, column: Column) -> tuple[Domain, npt.NDArray[np.int64]]:
+        fetched = self.records.query(sql.group_counts([column], [column.sql]))
+        codes, domain = column.encode(fetched[column.sql])
         counts = np.zeros(len(domain), dtype=np.int64)
         np.add.at(counts, codes, fetched["n"])
         return domain, counts
 
     def _check_classes(self, classes: int, records: int) -> None:
         if not classes:
-            raise SourceError(f"{self.records.description} has no records: there is nothing to count")
+            raise self._no_records()
         if classes > MAX_CLASSES or (classes > FEW_CLASSES and 2 * classes > records):
             raise self._too_many_classes(f"{classes:,}", f" in {records:,} records")
+
+    def _no_records(self) -> SourceError:
+        return SourceError(f"{self.records.description} has no records: there is nothing to count")
 
     def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
         return SourceError(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
-from aegis_opt.sources._tables import Table, quoted, quoted_text, with_partitions
+from aegis_opt.sources._names import quoted, quoted_text
+from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,7 +45,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class CsvTable(Table):
+class CsvTable(SourceTable):
     """CSV files in UTF-8 with a header line.
 
     A column's type follows from *all* its values: integer, real, true/false, ISO 8601 date or time stamp,

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import one_of, whole_number
 from aegis_opt.errors import InvalidOption, SourceError
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._engine import Records
 
-LEAST = 10  # values, so that a grid has room beside infinities and the missing value
+_LEAST = 10  # values, so that some are left for a grid beside infinities and the missing value
 _CLOCK = {  # microseconds
     "seconds": 1_000_000,
     "minutes": 60_000_000,
@@ -49,11 +50,10 @@ class Policy:
             if on_many_values is not None:
                 raise InvalidOption("on_many_values says what to do beyond max_values: give max_values too")
             return cls()
-        if isinstance(max_values, bool) or not isinstance(max_values, int) or max_values < LEAST:
-            raise InvalidOption(f"max_values must be a whole number from {LEAST} up, not {max_values!r}")
-        if on_many_values not in (None, "coarsen", "error"):
-            raise InvalidOption(f"on_many_values must be 'coarsen' or 'error', not {on_many_values!r}")
-        return cls(max_values, on_many_values or "coarsen")
+        limit = whole_number("max_values", max_values, least=_LEAST)
+        if on_many_values is None:
+            return cls(limit)
+        return cls(limit, one_of("on_many_values", on_many_values, ("coarsen", "error")))
 
 
 @dataclass(frozen=True)

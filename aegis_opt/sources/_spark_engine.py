@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.errors import MissingDependency, SourceError
-from aegis_opt.sources._engine import Engine, Fetched, Records, checked_names, first_lines
+from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
+from aegis_opt.sources._names import checked_names
 
 
 def is_spark(source: object) -> bool:
@@ -24,7 +25,7 @@ def is_spark(source: object) -> bool:
 
 
 @dataclass(frozen=True)
-class SparkEngine(Engine):
+class SparkEngine(CountingEngine):
     """A Spark DataFrame, counted on its own session with one job per column.
 
     Every job reads the columns it needs again: one GROUPING SETS over all columns would read them once, but
