@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Identity, Mask, Suppress
 from aegis_opt.masks._base import naming
-from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column, rule_sql
+from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column
+from aegis_opt.release._rows import RowsToMask
 from aegis_opt.sources._column import SQL_TYPES, Column
-from aegis_opt.sources._extents import extent_aggregates, extents
+from aegis_opt.sources._engine import Fetched
 from aegis_opt.sources._names import quoted_text
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _NANOSECONDS = "TIMESTAMP_NS"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows to mask: columns c0, c1, ..., of which those to mask hold values of one kind.
+class DuckDBRows(RowsToMask):
+    """A relation with columns c0, c1, ..., of which those to mask hold values of one kind.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Rows:
         names: Sequence[str],
         masks: Mapping[str, Mask],
         description: str,
-    ) -> Rows:
+    ) -> DuckDBRows:
         """Cast the columns to mask to the type that their kind stands for."""
         masks = {name: mask for name, mask in masks.items() if not isinstance(mask, Identity)}
         columns, selected = {}, []
@@ -62,18 +63,14 @@ class Rows:
             selected.append(f"{sql} AS c{i}")
         return cls(relation.project(", ".join(selected)), names, columns, masks)
 
-    def extents(self) -> dict[str, Domain]:
-        """Return the extent of each column to mask by its values."""
-        if not self.columns:
-            return {}
-        fetched = self.relation.aggregate(extent_aggregates(self.columns.values())).fetchnumpy()
-        return extents(self.columns, fetched)
+    def aggregate(self, aggregates: str) -> Fetched:
+        """Compute aggregates over all rows."""
+        return self.relation.aggregate(aggregates).fetchnumpy()
 
     def values(self, name: str) -> Domain:
         """Return the distinct values of a column to mask."""
         column = self.columns[name]
-        as_typed = replace(column, cast=None)  # what needed a cast has had it
-        return as_typed.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
+        return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
 
     def masked(
         self,
@@ -111,7 +108,7 @@ class Rows:
         return masked.project(", ".join(f"c{i}" for i in range(len(self.names))))
 
 
-def masked_columns(rows: Rows) -> dict[str, str | Lookup]:
+def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
     """Return how each column is masked: by a rule if possible, else value by value."""
     known = rows.extents()
     how: dict[str, str | Lookup] = {}
@@ -122,33 +119,6 @@ def masked_columns(rows: Rows) -> dict[str, str | Lookup]:
                 column = SqlColumn(rows.columns[name].sql, known[name].kind, known[name])
                 how[name] = masked_column(mask, column, partial(rows.values, name))
     return how
-
-
-class Known(Protocol):
-    """Rows in some engine, as far as masks have to know them."""
-
-    @property
-    def masks(self) -> dict[str, Mask]:
-        """The masks that depend on values, by column."""
-        ...
-
-    def extents(self) -> dict[str, Domain]:
-        """Return the extent of each column to mask by its values."""
-        ...
-
-    def values(self, name: str) -> Domain:
-        """Return the distinct values of a column to mask."""
-        ...
-
-
-def needed_domains(rows: Known) -> dict[str, Domain]:
-    """Return what must be known of each column to mask it: its extent if there is a rule, else its values."""
-    found = rows.extents()
-    for name, extent in found.items():
-        with naming(name):
-            if len(extent.values) and rule_sql(rows.masks[name], SqlColumn("x", extent.kind, extent)) is None:
-                found[name] = rows.values(name)
-    return found
 
 
 def _typed(column: Column, sql_type: str) -> str:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aegis_opt.errors import SourceError
+from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._engine import first_lines
 
 if TYPE_CHECKING:
     import duckdb
-
-Report = Callable[[str, int, int], None]
-"""Called as report(doing, done, total)."""
 
 _PERIOD = 0.2  # seconds
 
 
 @contextmanager
 def reported(
-    connection: duckdb.DuckDBPyConnection | None, report: Report | None, doing: str
+    connection: duckdb.DuckDBPyConnection | None, report: Progress | None, doing: str
 ) -> Iterator[None]:
     """Tell, while the block runs, how many percent of the running query are done.
 

@@ -9,15 +9,14 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import SourceError
 from aegis_opt.masks import Configuration, Identity, Suppress
 from aegis_opt.masks._sql import select_sql
-from aegis_opt.release._duckdb import needed_domains
+from aegis_opt.release._rows import RowsToMask
 from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Fetched
-from aegis_opt.sources._extents import extent_aggregates, extents
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine
 
 
-class SparkRows:
+class SparkRows(RowsToMask):
     """A DataFrame whose columns to mask hold values of one kind each.
 
     Parameters
@@ -53,16 +52,13 @@ class SparkRows:
     def masked(self) -> Any:
         """Return the masked DataFrame, computed when it is used."""
         name = f"source_{uuid.uuid4().hex}"
-        sql = select_sql(self.configuration, "spark", name, self.frame.columns, needed_domains(self))
+        sql = select_sql(self.configuration, "spark", name, self.frame.columns, self.needed_domains())
         escaped = sql.replace("{", "{{").replace("}", "}}")  # Spark formats the text of a query
         return self.frame.sparkSession.sql(escaped.replace(name, "{source}"), source=self.frame)
 
-    def extents(self) -> dict[str, Domain]:
-        """Return the extent of each column to mask by its values."""
-        if not self.columns:
-            return {}
-        aggregates = extent_aggregates(self.columns.values())
-        return extents(self.columns, self._query(f"SELECT {aggregates} FROM {{records}}"))
+    def aggregate(self, aggregates: str) -> Fetched:
+        """Compute aggregates over all rows."""
+        return self._query(f"SELECT {aggregates} FROM {{records}}")
 
     def values(self, name: str) -> Domain:
         """Return the distinct values of a column to mask."""

@@ -18,7 +18,7 @@ from aegis_opt.masks._base import naming
 from aegis_opt.masks._parameters import some
 from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
 from aegis_opt.release._apply import replaced_in_pandas, table_store
-from aegis_opt.release._duckdb import Rows, needed_domains
+from aegis_opt.release._duckdb import DuckDBRows
 from aegis_opt.release._progress import readable
 from aegis_opt.sources._tables import PandasTable
 
@@ -81,7 +81,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         with duckdb.connect() as connection, readable("the training data"):
-            self.domains_ = needed_domains(_rows(X, masks, connection)) if masks else {}
+            self.domains_ = _rows(X, masks, connection).needed_domains() if masks else {}
         if self.handle_unknown == "error":
             for name, domain in self.domains_.items():
                 group_attribute(masks[name], name, domain)
@@ -121,7 +121,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             configuration = Configuration(configuration)
         return {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
 
-    def _how(self, mask: Mask, name: str, rows: Rows, extent: Domain) -> str | Lookup:
+    def _how(self, mask: Mask, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
         """Return how a column is masked."""
         if not len(extent.values):
             return Lookup.of_missing(mask)
@@ -167,8 +167,8 @@ def _names(X: object) -> list[str]:
     return list(PandasTable(X).names())
 
 
-def _rows(X: pd.DataFrame, masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection) -> Rows:
+def _rows(X: pd.DataFrame, masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection) -> DuckDBRows:
     """Hand the columns to mask over to DuckDB."""
     places = {name: i for i, name in enumerate(X.columns) if name in masks}
     relation = PandasTable(X).select(connection, list(places.values()))
-    return Rows.of(relation, list(places), masks, "the DataFrame")
+    return DuckDBRows.of(relation, list(places), masks, "the DataFrame")

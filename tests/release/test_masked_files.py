@@ -159,7 +159,7 @@ def test_a_full_disk_is_told_in_the_words_of_the_system():
                     apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
             summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
             with pytest.raises(
-                OutputError, match=r"s\.json cannot be written: No space left on device; make"
+                OutputError, match=r"s\.json cannot be written: No space left on device; free"
             ):
                 summary.save(f"{folder}/s.json")
             assert os.listdir(folder) == []
