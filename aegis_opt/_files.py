@@ -95,7 +95,7 @@ def probe(folder: str | os.PathLike[str]) -> None:
 
 
 def _open_nameless(folder: Path) -> int | None:
-    """Open a file without a name in a folder, or tell that this cannot be done here."""
+    """Open a file without a name in a folder; None where that cannot be done."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:

@@ -114,7 +114,7 @@ class Bucketize(Mask):
         else:
             wide = round(cast("Number", width) * DAY)
         if not 0 < wide < 2**62:
-            raise MaskError(f"the width of {self!r} is no duration that dates can be told apart by")
+            raise MaskError(f"the width of {self!r} is no duration that can separate dates")
         start = microseconds(origin) if isinstance(origin, dt.date) else round(cast("Number", origin) * DAY)
         return wide, start % wide
 

@@ -16,14 +16,14 @@ from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._counts import Coarsening, JointCounts, Progress
 from aegis_opt.sources._engine import Records
-from aegis_opt.sources._many_values import Policy, recode
+from aegis_opt.sources._many_values import Policy, Recoding, recode
 
-MAX_CLASSES = 1000
-FEW_CLASSES = 20  # that any label may have, however few the records
+_MAX_CLASSES = 1000
+_FEW_CLASSES = 20  # that any label may have, however few the records
 _MAX_CELLS = 250_000_000  # 2 GB of counts
 _BYTES_PER_CELL = 80  # of a table while it is put together from the groups
 _SLACK = 1.25  # estimates of distinct values are off by less
-_SAMPLE = 100_000  # records that a label is judged by at first sight
+_SAMPLE = 100_000  # records by which a label is judged before anything is counted
 
 Joint = tuple[JointCounts, Domain]
 """The joint table of an attribute, and the classes that are its columns."""
@@ -59,7 +59,7 @@ class Counter:
         """Count records per label, and per value and label of each attribute."""
         of = len(self.columns)
         progress(f"counting {self.label.name}", 0, of)
-        self._look_at_the_label()
+        self._check_label_sample()
         distinct = self._estimate_distinct()
         self._check_sizes(distinct)
         found = self._each(self.attributes, lambda c: self._count_joint(c, distinct.get(c)), progress)
@@ -119,10 +119,10 @@ class Counter:
         fetched = self.records.query(sql.approximate_distinct(self.columns))
         return {column: int(fetched[column.sql][0]) for column in self.columns}
 
-    def _look_at_the_label(self) -> None:
-        """Tell a label that is none from the first records, before it makes every table huge."""
-        if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > MAX_CLASSES:
-            raise self._too_many_classes(f"more than {MAX_CLASSES:,}")
+    def _check_label_sample(self) -> None:
+        """Refuse a label of far too many classes by its first records, before it makes every table huge."""
+        if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > _MAX_CLASSES:
+            raise self._too_many_classes(f"more than {_MAX_CLASSES:,}")
 
     def _count_values(self, column: Column) -> tuple[Domain, npt.NDArray[np.int64]]:
         fetched = self.records.query(sql.group_counts([column], [column.sql]))
@@ -134,7 +134,7 @@ class Counter:
     def _check_classes(self, classes: int, records: int) -> None:
         if not classes:
             raise self._no_records()
-        if classes > MAX_CLASSES or (classes > FEW_CLASSES and 2 * classes > records):
+        if classes > _MAX_CLASSES or (classes > _FEW_CLASSES and 2 * classes > records):
             raise self._too_many_classes(f"{classes:,}", f" in {records:,} records")
 
     def _no_records(self) -> SourceError:
@@ -143,14 +143,14 @@ class Counter:
     def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
         return SourceError(
             f"{self.records.description}: the label {self.label.name!r} has {classes} classes{records}; at "
-            f"most {MAX_CLASSES:,}, and beyond {FEW_CLASSES} at most one per two records, say anything about "
-            "prediction: choose another label, or put its values into ranges or groups first"
+            f"most {_MAX_CLASSES:,}, and beyond {_FEW_CLASSES} at most one per two records, say anything "
+            "about prediction: choose another label, or put its values into ranges or groups first"
         )
 
     def _check_sizes(self, distinct: dict[Column, int]) -> None:
-        """Refuse before counting what could not be held."""
+        """Refuse, before counting, what would not fit into memory."""
         n_classes = distinct.get(self.label, 0)
-        if n_classes > _SLACK * MAX_CLASSES:
+        if n_classes > _SLACK * _MAX_CLASSES:
             raise self._too_many_classes(f"about {n_classes:,}")
         for column in self.attributes:
             about = distinct.get(column, 0)
@@ -178,28 +178,23 @@ class Counter:
     def _count_joint(self, column: Column, about: int | None) -> Joint:
         limit = self.policy.max_values
         if limit is None or about is None:
-            return self._fetch_joint(column, column.sql)
+            return self._fetch_joint(Recoding(column, column.sql))
         if not self._is_too_many(about):
-            joint, classes = self._fetch_joint(column, column.sql)
+            joint, classes = self._fetch_joint(Recoding(column, column.sql))
             if len(joint.domain) <= limit:
                 return joint, classes
             if self.policy.on_many_values == "error":
                 raise self._too_many_values(column, f"{len(joint.domain):,}")
         recoding = recode(self.records, column, self.label, limit)
-        joint, classes = self._fetch_joint(recoding.column, recoding.key, recoding.records, recoding.decode)
+        joint, classes = self._fetch_joint(recoding)
         present = int(self.records.query(sql.exact_distinct(column))["n"][0])
         coarsening = Coarsening(present + joint.domain.missing, recoding.rule)
         return JointCounts(joint.domain, joint.table, coarsening), classes
 
-    def _fetch_joint(
-        self,
-        column: Column,
-        key: str,
-        records: str = "{records}",
-        decode: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]] = lambda fetched: fetched,
-    ) -> Joint:
-        fetched = self.records.query(sql.group_counts([column, self.label], [key, self.label.sql], records))
-        rows, domain = column.encode(decode(fetched[column.sql]))
+    def _fetch_joint(self, recoding: Recoding) -> Joint:
+        column, keys = recoding.column, [recoding.key, self.label.sql]
+        fetched = self.records.query(sql.group_counts([column, self.label], keys, recoding.records))
+        rows, domain = column.encode(recoding.decode(fetched[column.sql]))
         classes, label_domain = self.label.encode(fetched[self.label.sql])
         if len(domain) * len(label_domain) > _MAX_CELLS:
             raise SourceError(

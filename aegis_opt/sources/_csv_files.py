@@ -31,7 +31,7 @@ _SHAPES = {
 }
 _TOGETHER = 8  # columns whose texts are looked at in one query
 _TOGETHER_WHOLE = 32  # and whose texts are compared with whole numbers
-_SAMPLE = 2048  # records that tell most columns which hold none
+_SAMPLE = 2048  # records, which rule out whole numbers in most columns that hold other values
 _WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
 _WORDS = {
     "BIGINT": "integer",
@@ -149,14 +149,11 @@ class CsvTable(SourceTable):
     def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
-        Whole numbers, the commonest, are told in a pass of their own. Of the others a few columns per query:
+        Whole numbers, the commonest, are found in a pass of their own. The others take a few columns per query:
         each query has a cost of its own, and the distinct texts of all columns might not fit into memory.
         """
         whole = list(names)
-        for records in (
-            f"(SELECT * FROM texts LIMIT {_SAMPLE})",
-            "texts",
-        ):  # few columns come through the first
+        for records in (f"(SELECT * FROM texts LIMIT {_SAMPLE})", "texts"):  # the sample rules out most
             whole = self._whole(connection, whole, records)
         found = dict.fromkeys(whole, "BIGINT")
         places = [i for i in names if i not in found]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from aegis_opt._options import one_of, whole_number
 from aegis_opt.errors import InvalidOption, SourceError
 from aegis_opt.sources import _sql as sql
-from aegis_opt.sources._column import Column
+from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Records
 
 _LEAST = 10  # values, so that some are left for a grid beside infinities and the missing value
@@ -58,7 +58,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Recoding:
-    """How a column is read with fewer values.
+    """How a column is read: with all its values, or with fewer.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Recoding:
     key : str
         SQL for the value a record is counted under.
     rule : str
-        The same in words.
+        What becomes of the values, in words; empty where they stay.
     records : str
         SQL for the records, where they need preparation.
     decode : callable
@@ -76,7 +76,7 @@ class Recoding:
 
     column: Column
     key: str
-    rule: str
+    rule: str = ""
     records: str = "{records}"
     decode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda fetched: fetched
 
@@ -100,7 +100,11 @@ def recode(records: Records, column: Column, label: Column, max_values: int) -> 
 
 def _recode_number(records: Records, column: Column, max_values: int) -> Recoding:
     real = column.kind == "real"
-    value = column.sql if column.cast == "STRING" and not real else f"CAST({column.sql} AS {_number(real)})"
+    value = (
+        column.sql
+        if column.cast == "STRING" and not real
+        else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
+    )
     low, high = _extent(records, value, real)
     bins = max_values - 3  # beside minus infinity, infinity and missing
     # Below the finest width no double differs, or the inverse of the width is none
@@ -117,10 +121,6 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     inverse = width < 1
     key = sql.real_bin(value, int(1 / width if inverse else width), inverse)
     return Recoding(replace(column, cast="DOUBLE"), key, rule)
-
-
-def _number(real: bool) -> str:
-    return "DOUBLE" if real else "BIGINT"
 
 
 def _extent(records: Records, value: str, real: bool) -> tuple[Fraction, Fraction]:

@@ -67,7 +67,7 @@ def scan(
         Columns to count; by default all others.
     max_values : int, optional
         The most distinct values, the missing one included, that an attribute may have. By default any number
-        is counted exactly. With a limit, columns beyond it are told by an estimate before they are counted.
+        is counted exactly. With a limit, columns beyond it are found by an estimate before they are counted.
     on_many_values : {"coarsen", "error"}, optional
         Beyond `max_values`, "coarsen" (the default) rounds numbers down to multiples of 1, 2 or 5 times a
         power of ten and times to whole seconds, minutes, hours, days, months or years, the finest that fits,

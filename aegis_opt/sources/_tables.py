@@ -44,12 +44,6 @@ class SourceTable(ABC):
         return checked_names(self.raw_names(), self.description)
 
 
-def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duckdb.DuckDBPyRelation:
-    """Select columns of a relation by position and call them c0, c1, ..."""
-    columns = [f"{quoted(relation.columns[p])} AS c{i}" for i, p in enumerate(positions)]
-    return relation.project(", ".join(columns))
-
-
 def with_partitions(names: Sequence[str], partitions: Iterable[str], description: str) -> list[str]:
     """Add the keys of key=value folders to the names of columns, which SQL must be able to tell apart."""
     known = {name.lower(): name for name in names}
@@ -93,7 +87,10 @@ class RelationTable(SourceTable):
         positions: Sequence[int],
     ) -> duckdb.DuckDBPyRelation:
         """Project the relation itself: nothing is registered anywhere."""
-        return project(self.relation, positions)
+        names = self.relation.columns
+        return self.relation.project(
+            ", ".join(f"{quoted(names[p])} AS c{i}" for i, p in enumerate(positions))
+        )
 
 
 @dataclass(frozen=True)
