@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +137,7 @@ def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -
     """Open a source, and a connection to mask it on."""
     table = open_table(source)
     names = table.names()
-    known = _checked(configuration, names, table.description)
+    known = checked_configuration(configuration, names, table.description)
     masks = {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
     with connect() as connection, readable(table.description):
         yield _Masking(table, names, masks, connection)
@@ -145,11 +145,11 @@ def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -
 
 def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
     engine = SparkEngine(frame)
-    return SparkRows(frame, _checked(configuration, engine.names(), engine.description))
+    return SparkRows(frame, checked_configuration(configuration, engine.names(), engine.description))
 
 
-def _checked(
-    configuration: Configuration | Mapping[str, Mask], names: tuple[str, ...], description: str
+def checked_configuration(
+    configuration: Configuration | Mapping[str, Mask], names: Sequence[str], description: str
 ) -> Configuration:
     """Return a configuration all of whose attributes are columns."""
     given: object = configuration
@@ -162,8 +162,8 @@ def _checked(
         configuration = Configuration(configuration)
     for name in configuration:
         if name not in names:
-            where = f"Configuration {configuration.name!r} masks it in {description}."
-            raise UnknownColumn("column", name, names, where)
+            which = f"Configuration {configuration.name!r}" if configuration.name else "The configuration"
+            raise UnknownColumn("column", name, names, f"{which} masks it in {description}.")
     return configuration
 
 
@@ -211,7 +211,7 @@ class _Masking:
 
     def masked(self, rows: DuckDBRows) -> duckdb.DuckDBPyRelation:
         """Mask rows; lookups are stored on the connection if it is ours."""
-        return rows.masked(masked_columns(rows), None if self.own is None else table_store(self.own))
+        return rows.masked(masked_columns(rows), self.own)
 
     def same_type(self) -> Any:
         """Return the masked table as what the source is."""
@@ -256,18 +256,6 @@ class _Masking:
                     raise OSError(int(system[1]), os.strerror(int(system[1]))) from error
                 raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
         return path
-
-
-def table_store(connection: duckdb.DuckDBPyConnection) -> Callable[[str], str]:
-    """Return a function that stores the result of a query as a table and returns its name."""
-    names: list[str] = []
-
-    def store(query: str) -> str:
-        names.append(f"lookup{len(names)}")
-        connection.execute(f"CREATE TEMP TABLE {names[-1]} AS {query}")
-        return names[-1]
-
-    return store
 
 
 def replaced_in_pandas(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -75,7 +75,7 @@ class DuckDBRows(RowsToMask):
     def masked(
         self,
         how: Mapping[str, str | Lookup],
-        store: Callable[[str], str] | None = None,
+        connection: duckdb.DuckDBPyConnection | None,
     ) -> duckdb.DuckDBPyRelation:
         """Return the masked rows, in the order of the rows.
 
@@ -83,9 +83,9 @@ class DuckDBRows(RowsToMask):
         ----------
         how : mapping of str to (str or Lookup)
             The masked values of each column.
-        store : callable, optional
-            Stores the result of a query as a table and returns its name; without it, lookups are part of the
-            query itself, and nothing is left on the connection.
+        connection : DuckDBPyConnection, optional
+            Where lookups are stored as tables; without it, they are part of the query itself, and nothing is
+            left on the connection of the relation.
         """
         joined = False
         selected = []
@@ -95,7 +95,10 @@ class DuckDBRows(RowsToMask):
                 column = SqlColumn(f"c{i}", self.columns[name].kind)
                 if sql.needs_join:
                     joined = True
-                    known = sql.packed_table() if store is None else f"FROM {store(sql.packed_table())}"
+                    known = sql.packed_table()
+                    if connection is not None:
+                        connection.execute(f"CREATE TEMP TABLE lookup{i} AS {known}")
+                        known = f"FROM lookup{i}"
                     sql = sql.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = c{i})")
                 else:
                     sql = sql.case(column)

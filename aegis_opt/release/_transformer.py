@@ -12,12 +12,12 @@ import pandas as pd
 
 from aegis_opt._options import one_of
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import InvalidInput, MaskError, MissingDependency, UnknownColumn
+from aegis_opt.errors import InvalidInput, MaskError, MissingDependency
 from aegis_opt.masks import Configuration, Generalize, Identity, Mask, group_attribute
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._parameters import some
 from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
-from aegis_opt.release._apply import replaced_in_pandas, table_store
+from aegis_opt.release._apply import checked_configuration, replaced_in_pandas
 from aegis_opt.release._duckdb import DuckDBRows
 from aegis_opt.release._progress import readable
 from aegis_opt.sources._tables import PandasTable
@@ -73,11 +73,9 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: pd.DataFrame, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
-        masks = self._masks()
         names = _names(X)
-        for name in self.configuration:
-            if name not in names:
-                raise UnknownColumn("column", name, names, "The configuration masks it.")
+        configuration = checked_configuration(self.configuration, names, "the training data")
+        masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         with duckdb.connect() as connection, readable("the training data"):
@@ -106,7 +104,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name, mask in masks.items():
                 with naming(name):
                     how[name] = self._how(mask, name, rows, extents[name]) if name in extents else "'*'"
-            return replaced_in_pandas(X, tuple(rows.names), rows.masked(how, table_store(connection)))
+            return replaced_in_pandas(X, rows.names, rows.masked(how, connection))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
@@ -114,12 +112,6 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if input_features is not None and list(input_features) != self.feature_names_in_.tolist():  # type: ignore[call-overload]
             raise InvalidInput(f"input_features must be {some(self.feature_names_in_, 10)}")
         return self.feature_names_in_.copy()
-
-    def _masks(self) -> dict[str, Mask]:
-        configuration = self.configuration
-        if not isinstance(configuration, Configuration):
-            configuration = Configuration(configuration)
-        return {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
 
     def _how(self, mask: Mask, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
         """Return how a column is masked."""

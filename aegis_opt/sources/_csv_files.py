@@ -149,8 +149,8 @@ class CsvTable(SourceTable):
     def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
-        Whole numbers, the commonest, are found in a pass of their own. The others take a few columns per query:
-        each query has a cost of its own, and the distinct texts of all columns might not fit into memory.
+        Whole numbers, the commonest, are found in a pass of their own. The other columns are looked at a few
+        per query: a query has a cost of its own, and the texts of all columns might not fit into memory.
         """
         whole = list(names)
         for records in (f"(SELECT * FROM texts LIMIT {_SAMPLE})", "texts"):  # the sample rules out most

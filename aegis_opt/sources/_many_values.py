@@ -100,11 +100,8 @@ def recode(records: Records, column: Column, label: Column, max_values: int) -> 
 
 def _recode_number(records: Records, column: Column, max_values: int) -> Recoding:
     real = column.kind == "real"
-    value = (
-        column.sql
-        if column.cast == "STRING" and not real
-        else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
-    )
+    wide = column.kind == "integer" and column.cast == "STRING"  # more than 64 bits
+    value = column.sql if wide else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
     low, high = _extent(records, value, real)
     bins = max_values - 3  # beside minus infinity, infinity and missing
     # Below the finest width no double differs, or the inverse of the width is none

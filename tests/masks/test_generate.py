@@ -25,6 +25,7 @@ from aegis_opt.masks import (
     generate_configurations,
     information_loss,
 )
+from aegis_opt.sources import scan
 
 SCHEMA = {
     "age": Domain.of(range(17, 91)),
@@ -162,6 +163,12 @@ def test_domains_of_a_frame():
         "y": ("boolean", False),
     }
     assert generate_configurations(frame, label="y", n=2).label == "y"
+
+
+def test_a_frame_has_the_domains_that_a_scan_of_it_finds():
+    stamps = pd.to_datetime(["2020-01-01 12:00", "2020-01-02 12:00"]).tz_localize("Europe/Berlin")
+    frame = pd.DataFrame({"when": stamps, "y": [0, 1]})
+    assert domains_of(frame, "y")["when"] == scan(frame, "y").attributes["when"].domain
 
 
 def test_a_file_is_scanned_for_its_domains(tmp_path):
