@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -55,7 +55,7 @@ def number(
     ...
     aegis_opt.errors.InvalidOption: time_limit must be a positive number of seconds, not 0
     """
-    fits = is_number(value) and math.isfinite(value) and (above is None or value > above)
+    fits = is_number(value) and abs(value) <= sys.float_info.max and (above is None or value > above)
     if not fits or _outside(value, least, most):
         kind = "positive number" if above == 0 else "number"
         limits = f" above {above:g}" if above else _range(least, most)
@@ -76,7 +76,9 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
-def one_of(name: str, value: Any, choices: Collection[str]) -> Any:
+def one_of(
+    name: str, value: Any, choices: Collection[str], *, error: type[AegisError] = InvalidOption
+) -> Any:
     """Return `value` where it is one of the choices.
 
     Examples
@@ -89,7 +91,7 @@ def one_of(name: str, value: Any, choices: Collection[str]) -> Any:
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         known = f"{', '.join(others)} or {last}" if others else last
-        raise InvalidOption(f"{name} must be {known}, not {value!r}")
+        raise error(f"{name} must be {known}, not {value!r}")
     return value
 
 
