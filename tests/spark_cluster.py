@@ -27,7 +27,8 @@ def why_not() -> str | None:
     """Say what a cluster lacks on this machine; None if nothing."""
     if importlib.util.find_spec("pyspark") is None:
         return "Spark is not tested: pyspark is not installed (pip install aegis-opt[spark])"
-    java = Path(os.environ["JAVA_HOME"], "bin/java") if "JAVA_HOME" in os.environ else shutil.which("java")
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin/java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
         return "Spark is not tested: Java 17 or newer is not installed (no java on PATH, no JAVA_HOME)"
     return None
