@@ -33,6 +33,7 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 unit: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"

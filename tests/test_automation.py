@@ -81,7 +81,7 @@ def test_the_citation_names_the_version_and_the_authors_of_the_project() -> None
 
 
 def run_ci(tmp_path: Path, *programs: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `.ci/run` as a user who is not root, on a machine that has only these programs, all of them fake."""
+    """Run `.ci/run` as a user who is not root, on a machine with only these programs, all of them fake."""
     for name in ("bash", "dirname"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     for name, body in {
