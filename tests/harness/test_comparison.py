@@ -81,7 +81,7 @@ def test_every_combination_is_one_row_with_every_column() -> None:
     assert list(results.advice) == list(COLUMNS["advice"])
     assert list(results.reconstructions) == list(COLUMNS["reconstructions"])
     counts = results.advice.groupby(["variant", "dataset"]).size()
-    assert all(count == 2 * 2 * 2 * runs[variant] for (variant, _), count in counts.items())
+    assert all(count == 2 * 2 * 2 * runs[key[0]] for key, count in counts.items())
     single = results.reconstructions.query("dataset == 'clinic' and scope == 'single' and variant == 'ipf'")
     assert len(single) == 2 * len(CLINIC.configurations) * len(CLINIC.attributes)
     shared = single.groupby(["attribute", "histogram", "table"])["tvd"].nunique()

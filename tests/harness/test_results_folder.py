@@ -222,7 +222,7 @@ def test_half_written_files_of_a_killed_run_are_removed_when_nobody_else_writes(
 
 def test_two_runs_may_write_at_once(tmp_path, reference) -> None:
     """The second comes and goes while the first has written a part."""
-    seen = []
+    seen: list[object] = []
 
     def interrupt(what: str, done: int, total: int) -> None:
         if what.startswith("worked-example") and not seen:
