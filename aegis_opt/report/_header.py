@@ -10,8 +10,8 @@ from textwrap import shorten
 from typing import Any
 
 from aegis_opt.errors import InvalidOption, MissingDependency, UnknownSolver
+from aegis_opt.harness import Results
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._store import Results
 from aegis_opt.harness._variant import RANDOM, Variant
 from aegis_opt.report._series import plural
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from aegis_opt._files import atomic_path
 from aegis_opt.errors import InvalidInput
-from aegis_opt.harness._store import Results, ResultsError, load_results
+from aegis_opt.harness import Results, ResultsError, load_results
 from aegis_opt.report import _header as header
 from aegis_opt.report._figures import write_figures
 from aegis_opt.report._palette import HEAT, SHAPES, VARIANTS
@@ -60,8 +60,8 @@ def write_report(
     --------
     >>> import tempfile
     >>> from aegis_opt.datasets import worked_example
-    >>> from aegis_opt.harness import Case, run_comparison
-    >>> found = run_comparison([Case.of(worked_example())], ["ipf"], ["mi"], scopes=["single"])
+    >>> from aegis_opt.harness import Case, ComparisonSettings, run_comparison
+    >>> found = run_comparison([Case.of(worked_example())], ComparisonSettings(scopes=["single"]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [page] = write_report(found, Path(folder) / "report.html")
     ...     page.read_text().startswith("<!doctype html>")

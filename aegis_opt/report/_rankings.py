@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt.harness import Results
 from aegis_opt.harness._schema import FAILED, KEYS, NO_WINNER, OK, SKIPPED, TIMED_OUT
-from aegis_opt.harness._store import Results
 from aegis_opt.report._series import plural
 
 MOST = 100

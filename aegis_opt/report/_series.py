@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import UnknownMeasure
-from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT, Table
-from aegis_opt.harness._statistics import RECONSTRUCTION, charge, mean_time, performance_profile
-from aegis_opt.harness._store import Results
+from aegis_opt.harness import Results
+from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT, TableName
+from aegis_opt.harness._statistics import RECONSTRUCTION, mean_time, penalised, performance_profile
 from aegis_opt.measures import get_measure
 
 TIME_SHIFT = 0.01
@@ -132,9 +132,9 @@ def views_of(results: Results) -> list[View]:
     limit = results.meta["settings"].get("time_limit")
     tables = once(results.reconstructions)
     longest = longest_time(results)
-    charged = charge(tables, limit, longest=longest) if len(tables) else tables
+    charged = penalised(tables, limit, longest=longest) if len(tables) else tables
     advice = results.advice
-    charged_advice = charge(advice, limit, longest=longest) if len(advice) else advice
+    charged_advice = penalised(advice, limit, longest=longest) if len(advice) else advice
     datasets = sorted({*tables["dataset"], *advice["dataset"]})
     wanted: list[str | None] = [None, *datasets] if len(datasets) > 1 else [*datasets]
     views = []
@@ -163,7 +163,7 @@ def views_of(results: Results) -> list[View]:
     return views
 
 
-def typed(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
+def typed(frame: pd.DataFrame, table: TableName) -> pd.DataFrame:
     """Give a table the types and order of a results folder; what is unknown is not true."""
     kinds = COLUMNS[table]
     numbers = frame.astype({name: "float64" for name, kind in kinds.items() if kind == "DOUBLE"})

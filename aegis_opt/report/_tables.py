@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from aegis_opt.harness import Results
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._statistics import RECONSTRUCTION, charge, mean_time, overview
-from aegis_opt.harness._store import Results
+from aegis_opt.harness._statistics import RECONSTRUCTION, mean_time, overview, penalised
 from aegis_opt.report._series import TIME_SHIFT, longest_time, once, regret_share
 
 Kind = Literal["text", "category", "count", "number", "share", "bar", "seconds"]
@@ -91,7 +91,7 @@ def _overview(advice: pd.DataFrame, limit: float | None, longest: float | None) 
 
 def _advice(advice: pd.DataFrame, limit: float | None, longest: float | None) -> PageTable:
     groups = ["dataset", "measure", "variant", "scope", "histogram"]
-    charged = charge(advice, limit, longest=longest)
+    charged = penalised(advice, limit, longest=longest)
     charged["share"] = regret_share(charged)
     rows = []
     for key, everything in advice.groupby(groups, sort=True):
@@ -144,7 +144,7 @@ def _advice(advice: pd.DataFrame, limit: float | None, longest: float | None) ->
 def _reconstructions(reconstructions: pd.DataFrame, limit: float | None, longest: float | None) -> PageTable:
     groups = ["dataset", "variant", "scope", "histogram"]
     frame = once(reconstructions)
-    charged = charge(frame, limit, longest=longest)
+    charged = penalised(frame, limit, longest=longest)
     problem = list(RECONSTRUCTION)
     same = ["dataset", "scope", "histogram"]
     known = Counter(frame[problem].drop_duplicates()[same].itertuples(index=False, name=None))

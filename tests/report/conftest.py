@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from results_factory import changed, frames_of, make_results, save_results
 
-from aegis_opt.harness._store import Results
+from aegis_opt.harness import Results
 
 
 @pytest.fixture(scope="session")

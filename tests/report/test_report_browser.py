@@ -10,7 +10,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from results_factory import DATASETS, HOSTILE, VARIANTS, changed
 
-from aegis_opt.harness._store import Results
+from aegis_opt.harness import Results
 from aegis_opt.report import write_report
 
 NONE = "\N{EN DASH}"  # an empty cell

@@ -1,6 +1,6 @@
-"""Results on disk: a folder that grows by one small Parquet file per finished unit of work.
+"""What a comparison found, in memory or in a folder that grows by one Parquet file per finished unit of work.
 
-A file is whole or not there, so a run that was killed goes on where it stopped: units whose file exists are
+A file is whole or not there, so a run that was killed continues where it stopped: units whose file exists are
 not run again. `meta.json` says what made the folder; a folder that something else made is refused.
 """
 
@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +25,8 @@ import pandas as pd
 
 from aegis_opt._files import atomic_path, probe
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._plan import Unit
-from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, Table
+from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
+from aegis_opt.harness._units import Unit, UnitResult
 
 if TYPE_CHECKING:
     import duckdb
@@ -76,7 +76,34 @@ class Results:
     meta: dict[str, Any]
 
 
-class Store:
+class ResultsInMemory:
+    """Results that nobody asked to keep: the rows of finished units, in lists."""
+
+    def __init__(self, meta: dict[str, Any]) -> None:
+        self._meta = meta
+        self._rows: dict[TableName, list[Row]] = {table: [] for table in COLUMNS}
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Do nothing: there is nothing to hold."""
+        yield
+
+    def is_done(self, _: Unit) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def write(self, unit: Unit, result: UnitResult) -> None:
+        """Add the results of a unit."""
+        self._rows[unit.table] += result.rows
+        self._rows["rankings"] += result.ranking
+
+    def results(self) -> Results:
+        """Return the rows as frames, with the types that a results folder has."""
+        frames = {str(table): _frame(table, rows) for table, rows in self._rows.items()}
+        return Results(**frames, meta=self._meta)
+
+
+class ResultsFolder:
     """A results folder, open for writing.
 
     Parameters
@@ -93,65 +120,64 @@ class Store:
         old = _known(self.folder)
         if old is not None:
             meta = _continued(self.folder, old, meta)
+        self._fingerprints = {name: about["fingerprint"] for name, about in meta["datasets"].items()}
         with atomic_path(self.folder / "meta.json") as temporary:
             temporary.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder while it is written; first remove half-written files of a run that was killed."""
-        with held(self.folder, self._tidy):
-            yield
+        """Hold the folder beside other runs; if this is the only one, remove what a killed run left.
 
-    def _tidy(self) -> None:
+        A process lets go of the folder when it ends, even when it is killed. Where the system cannot hold a
+        folder, nothing is removed.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # others hold it, or the file system cannot tell
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._remove_unfinished()
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(handle)
+
+    def _remove_unfinished(self) -> None:
         for table in COLUMNS:
             for file in (self.folder / table).glob(".*.parquet"):
                 if _UNFINISHED.fullmatch(file.name):
                     file.unlink(missing_ok=True)
 
-    def is_done(self, unit: Unit, key: str) -> bool:
+    def is_done(self, unit: Unit) -> bool:
         """Whether the unit's results are there. What was skipped is tried again: it may work now."""
-        tables: list[Table] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
-        return all(self._path(table, key).exists() for table in tables)
+        tables: list[TableName] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
+        return all(self._path(table, unit).exists() for table in tables)
 
-    def write(self, unit: Unit, key: str, rows: list[Row], ranking: list[Row]) -> None:
+    def write(self, unit: Unit, result: UnitResult) -> None:
         """Add the results of a unit.
 
         An advisor run that was tried has a file of its ranking too, if an empty one. It comes first: without
         the file of its advice, a ranking is not read, and the unit is run again.
         """
-        skipped = all(row["status"] == SKIPPED for row in rows)
+        skipped = all(row["status"] == SKIPPED for row in result.rows)
         if unit.table == "advice" and not skipped:
-            write_parquet(self._path("rankings", key), "rankings", ranking)
-        write_parquet(self._path(unit.table, key, skipped), unit.table, rows)
+            write_parquet(self._path("rankings", unit), "rankings", result.ranking)
+        write_parquet(self._path(unit.table, unit, skipped), unit.table, result.rows)
         if not skipped:
-            self._path(unit.table, key, skipped=True).unlink(missing_ok=True)
+            self._path(unit.table, unit, skipped=True).unlink(missing_ok=True)
 
-    def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
+    def results(self) -> Results:
+        """Read all that the folder holds."""
+        return load_results(self.folder)
+
+    def _path(self, table: TableName, unit: Unit, skipped: bool = False) -> Path:
+        key = unit.key(self._fingerprints[unit.dataset])
         return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
-
-
-@contextmanager
-def held(folder: Path, alone: Callable[[], None]) -> Iterator[None]:
-    """Hold a folder while the block runs, beside others; call `alone` first if nobody else holds it.
-
-    A process lets go of it when it ends, even when it is killed. Where the system cannot hold a folder,
-    `alone` is never called.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # others hold it, or the file system cannot tell
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone()
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -285,14 +311,19 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     )
 
 
-def write_parquet(path: Path, table: Table, rows: list[Row]) -> None:
+def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
-    kinds = enumerate(COLUMNS[table].items(), start=1)
-    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
-    values = [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
+    query, values = _select(table, rows)
     with atomic_path(path) as temporary, _database().cursor() as connection:
         target = str(temporary).replace("'", "''")
-        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
+
+
+def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
+    """Return the query that gives rows the types of the table, and its parameters."""
+    kinds = enumerate(COLUMNS[table].items(), start=1)
+    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
+    return f"SELECT {columns}", [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
 
 
 def _plain(value: Any) -> Any:
@@ -302,13 +333,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
+def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     """Read files of one table as one frame, sorted by what identifies a row."""
     import duckdb
 
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     if not files:
-        return pd.DataFrame(columns=list(COLUMNS[table]))
+        return _frame(table, [])
     with _database().cursor() as connection:
         try:
             query = f"SELECT {columns} FROM read_parquet($files)"
@@ -319,7 +350,17 @@ def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
                     read_parquet([file], table)
             cause = str(error).splitlines()[0]
             raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+    return _sorted(frame, table)
+
+
+def _sorted(frame: pd.DataFrame, table: TableName) -> pd.DataFrame:
     return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
+
+
+def _frame(table: TableName, rows: list[Row]) -> pd.DataFrame:
+    """Return rows as the frame that reading them from a folder would give."""
+    with _database().cursor() as connection:
+        return _sorted(connection.execute(*_select(table, rows)).df(), table)
 
 
 @cache
