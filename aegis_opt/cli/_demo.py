@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from statistics import mean
 
-import pandas as pd
-
 from aegis_opt import datasets
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.cli._arguments import refuse_given
@@ -25,7 +23,8 @@ from aegis_opt.cli._provider import size_of
 from aegis_opt.cli._ranking import decimals_of, ranking_table, unit_of, verdict
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import MissingDependency
-from aegis_opt.measures import Measure, get_measure, tvd
+from aegis_opt.harness import true_deviation
+from aegis_opt.measures import get_measure, tvd
 from aegis_opt.problem import Problem
 from aegis_opt.report._plotting import plot_ranking
 from aegis_opt.solvers.registry import reconstruct
@@ -53,7 +52,7 @@ def _clinic(arguments: argparse.Namespace) -> None:
         summary = summarize(data.frame, data.label, data.configurations)
         summary.save(summary_file)
         advice = advise(summary_file, measure, progress=report)
-        truth = _true_deviation(data, advice, measure)
+        truth = {str(name): float(pud) for name, pud in true_deviation(data, measure).items()}
     files = {"summary": str(summary_file)}
     try:
         plot_ranking(advice, picture, truth=truth)
@@ -83,14 +82,6 @@ def _clinic(arguments: argparse.Namespace) -> None:
     facts.append(("Picture", drawn))
     facts.append(("Your turn", "aegis-opt generate, summarize, advise: see aegis-opt --help"))
     show_facts(console, facts)
-
-
-def _true_deviation(data: Dataset, advice: Advice, measure: Measure) -> dict[str, float]:
-    """Return the deviation of each configuration from the raw table, which only the demo has."""
-    label = data.frame[data.label]
-    unmasked = {name: measure(pd.crosstab(data.frame[name], label)) for name in advice.masked.columns}
-    deviation = (advice.masked - pd.Series(unmasked)).abs().mean(axis=1)
-    return {str(name): float(value) for name, value in deviation.items()}
 
 
 def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str]]:

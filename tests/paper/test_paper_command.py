@@ -17,6 +17,7 @@ from aegis_opt.masks import Configurations, save_configurations
 from benchmarks.paper import EXPERIMENTS, __main__, run_experiment, run_research
 from benchmarks.paper.experiments import registry
 
+ROOT = Path(__file__).parents[2]
 Answer = tuple[int, str, str]  # exit code, stdout, stderr
 
 
@@ -93,18 +94,8 @@ def test_json_has_the_tables_and_options_reach_the_experiment(run: Run, files: P
 
 
 def test_it_runs_as_a_module_and_an_experiment_on_made_up_data_needs_no_source(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.paper",
-        "scalability",
-        "--small",
-        "-o",
-        str(tmp_path / "out"),
-    ]
-    ended = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "benchmarks.paper", "scalability", "--small", "-o", tmp_path / "out"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "n_configurations" in ended.stdout
     assert (tmp_path / "out" / "scalability.png").read_bytes().startswith(b"\x89PNG")
@@ -237,8 +228,6 @@ def test_the_names_of_the_paper_are_at_hand() -> None:
 
 
 def test_the_library_does_not_import_the_evaluation() -> None:
-    root = Path(__file__).parents[2]
-    sources = [path for folder in ("aegis_opt", "solvers") for path in (root / folder).rglob("*.py")]
-    assert not [
-        path for path in sources if re.search(r"^\s*(from|import) benchmarks", path.read_text(), re.M)
-    ]
+    sources = [path for folder in ("aegis_opt", "solvers") for path in (ROOT / folder).rglob("*.py")]
+    imports = re.compile(r"^\s*(from|import) benchmarks", re.M)
+    assert [path for path in sources if imports.search(path.read_text())] == []

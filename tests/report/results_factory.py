@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, TIMED_OUT
 from aegis_opt.harness._results import Results, ResultsFolder, make_meta, write_parquet
+from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, TIMED_OUT
 
 HOSTILE = 'odd</script><script>alert("x")</script>'
 """A variant's name that would break a page which does not escape."""

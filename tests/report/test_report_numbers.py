@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from results_factory import DATASETS, HOSTILE, MEASURES, TIME_LIMIT, VARIANTS, changed, frames_of
 
-from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness import Results
+from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.report import write_report
 from aegis_opt.report._rankings import MOST, REACH, Ranking, first_shown, rankings_of
 from aegis_opt.report._series import TIME_SHIFT, View, once, typed, variants_of, views_of
