@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from pandas import isna
+
 from aegis_opt.harness import ComparisonSettings, Results, run_comparison
 from aegis_opt.harness._schema import SKIPPED
 from benchmarks.inputs import folders, load, machine
@@ -28,7 +30,11 @@ def line(results: Results, variant: str, scope: str) -> str:
     return _LINE.format(
         *(variant, scope, f"{tables['tvd'].mean():.4f}", f"{tables['objective'].mean():.2f}"),
         *(f"{tables['residual'].max():.1e}", f"{tables['seconds_total'].sum():.2f}s"),
-        *(f"{advice['seconds_total']:.2f}s", advice["best"] or "none", f"{advice['tau']:.2f}"),
+        *(
+            f"{advice['seconds_total']:.2f}s",
+            "none" if isna(advice["best"]) else advice["best"],
+            f"{advice['tau']:.2f}",
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness._processes import Finished, run_in_processes
-from aegis_opt.harness._results import Results, ResultsFolder, ResultsInMemory, make_meta
+from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
 from aegis_opt.harness._settings import ComparisonSettings, distinct
 from aegis_opt.harness._truth import Case, ScannedCase, scan_case
 from aegis_opt.harness._units import Job, Unit, execute, run_unit
@@ -161,10 +161,10 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     """
     settings = settings.checked()
     distinct("data sets", [case.name for case in cases])
-    report = settings.progress or _no_progress
     datasets = {}
     for position, case in enumerate(cases):
-        report(f"scanning {case.name}", position, len(cases))
+        if settings.progress is not None:
+            settings.progress(f"scanning {case.name}", position, len(cases))
         datasets[case.name] = scan_case(case)
     measures = settings.measures_by_name
     truth = {
@@ -174,15 +174,16 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     }
     job = Job(datasets, measures, truth, settings.replicates)
     meta = _meta(datasets, settings)
-    store = ResultsInMemory(meta) if settings.output is None else ResultsFolder(settings.output, meta)
-    with store.writing():
-        units = list(_units(datasets, settings))
-        missing = [unit for unit in units if not store.is_done(unit)]
-        with closing(_run(job, missing, settings)) as finished:
-            for done, (unit, result) in enumerate(finished, start=len(units) - len(missing) + 1):
-                store.write(unit, result)
-                report(f"{unit.dataset}: {unit.variant}, {unit.scope}", done, len(units))
-        return store.results()
+    units = list(_units(datasets, settings))
+    if settings.output is None:
+        return results_of(_run(job, units, len(units), settings), meta)
+    folder = ResultsFolder(settings.output, meta)
+    with folder.writing():
+        missing = [unit for unit in units if not folder.is_done(unit)]
+        with closing(_run(job, missing, len(units), settings)) as finished:
+            for unit, result in finished:
+                folder.write(unit, result)
+    return load_results(settings.output)
 
 
 def _units(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> Iterator[Unit]:
@@ -204,11 +205,19 @@ def _units(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> It
                             yield from (unit(attribute=name) for name in data.summary.attributes)
 
 
-def _run(job: Job, units: Sequence[Unit], settings: ComparisonSettings) -> Finished:
-    """Run units in this process, or in others where there are to be several or each may be stopped."""
-    if settings.n_jobs == 1 and settings.time_limit is None:
-        return ((unit, run_unit(job, unit, partial(execute, job))) for unit in units)
-    return run_in_processes(job, units, settings.n_jobs, settings.time_limit)
+def _run(job: Job, units: Sequence[Unit], total: int, settings: ComparisonSettings) -> Finished:
+    """Run units here, or in other processes where there are to be several or each may be stopped.
+
+    Progress is reported when the result has been taken.
+    """
+    finished: Finished = ((unit, run_unit(job, unit, partial(execute, job))) for unit in units)
+    if settings.n_jobs > 1 or settings.time_limit is not None:
+        finished = run_in_processes(job, units, settings.n_jobs, settings.time_limit)
+    with closing(finished):
+        for done, (unit, result) in enumerate(finished, start=total - len(units) + 1):
+            yield unit, result
+            if settings.progress is not None:
+                settings.progress(f"{unit.dataset}: {unit.variant}, {unit.scope}", done, total)
 
 
 def _meta(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> dict[str, Any]:
@@ -235,17 +244,11 @@ def _meta(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> dic
     return make_meta(described, {"replicates": settings.replicates, "time_limit": settings.time_limit}, plan)
 
 
-def _no_progress(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
-
-
 def _cases_of(source: Any, label: str | None, configurations: Any, name: str | None) -> list[Case]:
     """Return the cases that a caller means: one source, one data set, or several data sets."""
     several = isinstance(source, list | tuple) and all(isinstance(s, Dataset | Case) for s in source)
     if not several:
         return [Case.of(source, label, configurations, name)]
     if label is not None or configurations is not None or name is not None:
-        raise InvalidInput(
-            "several data sets bring their own label, configurations and name: leave those out"
-        )
+        raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
     return [Case.of(one) for one in source]

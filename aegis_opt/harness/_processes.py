@@ -93,11 +93,15 @@ class Worker:
     """Runs one piece of work after the other in a process of its own, which is replaced when it ends."""
 
     def __init__(self, content: bytes, time_limit: float | None, n_processes: int) -> None:
-        self._content, self._time_limit, self._n_processes = content, time_limit, n_processes
+        self._content, self._time_limit = content, time_limit
+        self._environment = dict(os.environ)
+        if n_processes > 1:  # or each would use all cores, and the times would be those of a busy machine
+            self._environment.setdefault("OMP_NUM_THREADS", str(max(available_cores() // n_processes, 1)))
         self._hung: dict[Variant, list[Finding]] = {}
-        self._process: WorkerProcess | None = None
+        self._ready = False  # for the piece of work that it has
         self._cancelled = False
         self._lock = threading.Lock()  # a process is not made while the worker is being cancelled
+        self.process: subprocess.Popen[bytes] | None = None
 
     def execute(self, unit: Unit, piece: int | None) -> Finding:
         """Run one piece of work.
@@ -111,9 +115,10 @@ class Worker:
         if len(before) >= _STARTS:
             return before[0]
         for _ in range(_STARTS):
-            process = self._living_process()
-            found = process.call(unit, piece, self._time_limit)
-            if process.ready:
+            if self.process is None or self.process.poll() is not None:
+                self._start()
+            found = self._call(unit, piece)
+            if self._ready:
                 before.clear()
                 break
             if found.row["status"] == TIMED_OUT:
@@ -121,123 +126,95 @@ class Worker:
                 break
         return found
 
-    def _living_process(self) -> WorkerProcess:
-        if self._process is None or not self._process.alive:
-            self.close()
-            with self._lock:
-                if self._cancelled:
-                    raise InterruptedError("the comparison was stopped")
-                self._process = WorkerProcess(self._n_processes)
-            self._process.begin(self._content)
-        return self._process
-
     def cancel(self) -> None:
         """End the process at once, and make no other; called from another thread."""
         with self._lock:
             self._cancelled = True
-            if self._process is not None:
-                self._process.kill()
+            if self.process is not None:
+                self.process.kill()
 
     def close(self) -> None:
-        """End the process, if there is one."""
-        if self._process is not None:
-            self._process.close()
+        """End the process, if there is one, and close what leads to it."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout, self._log):
+                with suppress(BrokenPipeError):  # what was not sent has no reader any more
+                    stream.close()  # type: ignore[union-attr]
 
-
-class WorkerProcess:
-    """The parent's side of a worker process."""
-
-    def __init__(self, n_processes: int) -> None:
-        environment = dict(os.environ)
-        if n_processes > 1:  # or each would use all cores, and the times would be those of a busy machine
-            environment.setdefault("OMP_NUM_THREADS", str(max(available_cores() // n_processes, 1)))
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from aegis_opt.harness._processes import serve; serve()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=environment,
-        )
-        self.ready = False  # for the piece of work that it has
-
-    def begin(self, content: bytes) -> None:
-        """Send what all its pieces need: the path to import from, and the pickled job."""
+    def _start(self) -> None:
+        self.close()
+        with self._lock:
+            if self._cancelled:
+                raise InterruptedError("the comparison was stopped")
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", "from aegis_opt.harness._processes import serve; serve()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=self._environment,
+            )
         with suppress(BrokenPipeError):  # a process that died at once says so when it gets work
             self._send(pickle.dumps(sys.path))
-            self._send(content)
+            self._send(self._content)
 
-    def call(self, unit: Unit, piece: int | None, time_limit: float | None) -> Finding:
-        """Run one piece of work; where it does not end well, only status and error are known."""
-        self.ready = False
-        start = None if time_limit is None else _START + time_limit
+    def _call(self, unit: Unit, piece: int | None) -> Finding:
+        """Send a piece of work and wait; where it does not end well, only status and error are known."""
+        self._ready = False
+        limit = self._time_limit
+        start = None if limit is None else _START + limit
         try:
             self._send(pickle.dumps((unit, piece)))
             self._receive(start)
-            self.ready = True
-            found: Finding = self._receive(time_limit)
+            self._ready = True
+            found: Finding = self._receive(limit)
             return found
         except TimeoutError:
-            when = f"stopped after {time_limit if self.ready else start:g} seconds"
-            if not self.ready:
+            when = f"stopped after {limit if self._ready else start:g} seconds"
+            if not self._ready:
                 when += ", before the work: while its libraries were loaded and two tiny problems solved"
             return Finding({"status": TIMED_OUT, "error": when})
         except (EOFError, BrokenPipeError):
-            try:
-                self._process.wait(_END)
-            except subprocess.TimeoutExpired:  # it has closed its pipe and lives
-                self.kill()
-                self._process.wait()
             return Finding({"status": FAILED, "error": self._cause_of_death()})
 
-    @property
-    def alive(self) -> bool:
-        """Whether it can take more work."""
-        return self._process.poll() is None
-
-    def kill(self) -> None:
-        """End the process at once."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """End the process and close what leads to it."""
-        self.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._log):
-            with suppress(BrokenPipeError):  # what was not sent has no reader any more
-                stream.close()  # type: ignore[union-attr]
-
     def _send(self, data: bytes) -> None:
-        _write(self._process.stdin, data)  # type: ignore[arg-type]
+        _write(self.process.stdin, data)  # type: ignore[union-attr,arg-type]
 
     def _receive(self, seconds: float | None) -> Any:
         """Return the next answer; kill the process if it takes longer."""
-        if seconds is None:
-            return _read(self._process.stdout)  # type: ignore[arg-type]
+        process: subprocess.Popen[bytes] = self.process  # type: ignore[assignment]
         late = threading.Event()
 
         def end() -> None:
             late.set()
-            self.kill()
+            process.kill()
 
-        timer = threading.Timer(seconds, end)
-        timer.start()
+        timer = threading.Timer(seconds or 0.0, end)
+        if seconds is not None:
+            timer.start()
         try:
-            return _read(self._process.stdout)  # type: ignore[arg-type]
+            return _read(process.stdout)  # type: ignore[arg-type]
         except EOFError:
             if late.is_set():
                 raise TimeoutError from None
             raise
         finally:
-            timer.cancel()
-            timer.join()
+            if seconds is not None:
+                timer.cancel()
+                timer.join()
             if late.is_set():  # an answer in the last moment counts, but the next piece needs a new process
-                self._process.wait()
+                process.wait()
 
     def _cause_of_death(self) -> str:
+        process: subprocess.Popen[bytes] = self.process  # type: ignore[assignment]
+        try:
+            code = process.wait(_END)
+        except subprocess.TimeoutExpired:  # it has closed its pipe and lives
+            process.kill()
+            code = process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        code = self._process.returncode
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return f"the process died ({how})" + (f": {lines[-1]}" if lines else "")
 

@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 FORMAT = "aegis-opt-results"
 VERSION = 2
 
-_PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
-_OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
+_PACKAGES = (
+    *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
+    *("ipfn", "humanleague", "POT"),
+)
 _SKIPPED = ".skipped.parquet"
 _UNFINISHED = re.compile(r"\.[0-9a-f]{24}(\.skipped)?-[^.]+\.parquet")  # as `atomic_path` calls them
 _AGAIN = "run the comparison again, which makes only what is missing"
@@ -74,33 +76,6 @@ class Results:
     reconstructions: pd.DataFrame
     rankings: pd.DataFrame
     meta: dict[str, Any]
-
-
-class ResultsInMemory:
-    """Results that nobody asked to keep: the rows of finished units, in lists."""
-
-    def __init__(self, meta: dict[str, Any]) -> None:
-        self._meta = meta
-        self._rows: dict[TableName, list[Row]] = {table: [] for table in COLUMNS}
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Do nothing: there is nothing to hold."""
-        yield
-
-    def is_done(self, _: Unit) -> bool:
-        """Nothing is there before the run."""
-        return False
-
-    def write(self, unit: Unit, result: UnitResult) -> None:
-        """Add the results of a unit."""
-        self._rows[unit.table] += result.rows
-        self._rows["rankings"] += result.ranking
-
-    def results(self) -> Results:
-        """Return the rows as frames, with the types that a results folder has."""
-        frames = {str(table): _frame(table, rows) for table, rows in self._rows.items()}
-        return Results(**frames, meta=self._meta)
 
 
 class ResultsFolder:
@@ -171,10 +146,6 @@ class ResultsFolder:
         if not skipped:
             self._path(unit.table, unit, skipped=True).unlink(missing_ok=True)
 
-    def results(self) -> Results:
-        """Read all that the folder holds."""
-        return load_results(self.folder)
-
     def _path(self, table: TableName, unit: Unit, skipped: bool = False) -> Path:
         key = unit.key(self._fingerprints[unit.dataset])
         return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
@@ -198,12 +169,9 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"{path} cannot be written: {reason}; choose another place") from error
-    if old is None:
-        return
-    runs = _files(path / "advice")
-    read_parquet(runs, "advice")
-    read_parquet(_files(path / "reconstructions"), "reconstructions")
-    read_parquet([file for file in _rankings(path, runs) if file.exists()], "rankings")
+    if old is not None:
+        for table, files in _files(path).items():
+            read_parquet([file for file in files if file.exists()], table)
 
 
 def _known(folder: Path) -> dict[str, Any] | None:
@@ -258,10 +226,9 @@ def _damaged(meta: dict[str, Any]) -> Iterator[str]:
     for part in ("software", "settings", "datasets", "plan"):
         if not isinstance(meta.get(part), dict):
             yield repr(part)
-            return
     if not isinstance(meta.get("machine", {}), dict):
         yield "'machine'"
-    elif not isinstance(meta.get("machine", {}).get("cores"), int | None):
+    if not isinstance(meta.get("machine", {}).get("cores"), int | None):
         yield "'cores' of 'machine'"
     if not isinstance(meta["settings"].get("time_limit"), int | float | None):
         yield "'time_limit' of 'settings'"
@@ -272,7 +239,6 @@ def _damaged(meta: dict[str, Any]) -> Iterator[str]:
     for dataset, about in meta["datasets"].items():
         if not isinstance(about, dict):
             yield f"data set {dataset!r}"
-            return
         for name, kind in _DATASET.items():
             if not isinstance(about.get(name), kind):
                 yield f"{name!r} of data set {dataset!r}"
@@ -296,18 +262,23 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
         If it is no results folder, of another version, or a file in it is cut short; the text names it.
     """
     path = Path(folder)
-    meta = read_meta(path)
-    runs = _files(path / "advice")
-    advice = read_parquet(runs, "advice")
-    rankings = _rankings(path, runs)
-    for file in rankings:
+    meta, files = read_meta(path), _files(path)
+    runs = read_parquet(files["advice"], "advice")
+    for file in files["rankings"]:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
+    others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
+    return Results(advice=runs, **others, meta=meta)
+
+
+def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:
+    """Return results that are in no folder, with the types that they would have there."""
+    rows: dict[TableName, list[Row]] = {table: [] for table in COLUMNS}
+    for unit, result in found:
+        rows[unit.table] += result.rows
+        rows["rankings"] += result.ranking
     return Results(
-        advice=advice,
-        reconstructions=read_parquet(_files(path / "reconstructions"), "reconstructions"),
-        rankings=read_parquet(rankings, "rankings"),
-        meta=meta,
+        **{str(table): _frame(table, *_select(table, rows[table])) for table in COLUMNS}, meta=meta
     )
 
 
@@ -337,30 +308,23 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     """Read files of one table as one frame, sorted by what identifies a row."""
     import duckdb
 
-    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     if not files:
-        return _frame(table, [])
+        return _frame(table, *_select(table, []))
+    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
+    try:
+        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", [[str(file) for file in files]])
+    except duckdb.Error as error:
+        if len(files) > 1:  # find the one to blame
+            for file in files:
+                read_parquet([file], table)
+        cause = str(error).splitlines()[0]
+        raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+
+
+def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
     with _database().cursor() as connection:
-        try:
-            query = f"SELECT {columns} FROM read_parquet($files)"
-            frame = connection.execute(query, {"files": [str(file) for file in files]}).df()
-        except duckdb.Error as error:
-            if len(files) > 1:  # find the one to blame
-                for file in files:
-                    read_parquet([file], table)
-            cause = str(error).splitlines()[0]
-            raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
-    return _sorted(frame, table)
-
-
-def _sorted(frame: pd.DataFrame, table: TableName) -> pd.DataFrame:
+        frame = connection.execute(query, values).df()
     return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
-
-
-def _frame(table: TableName, rows: list[Row]) -> pd.DataFrame:
-    """Return rows as the frame that reading them from a folder would give."""
-    with _database().cursor() as connection:
-        return _sorted(connection.execute(*_select(table, rows)).df(), table)
 
 
 @cache
@@ -371,13 +335,14 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.parquet") if not file.name.startswith("."))
-
-
-def _rankings(folder: Path, runs: Sequence[Path]) -> list[Path]:
-    """Files that belong to those of advisor runs that were tried."""
-    return [folder / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+def _files(folder: Path) -> dict[TableName, list[Path]]:
+    """The files of each table; an advisor run that was tried should have one of its ranking."""
+    found: dict[TableName, list[Path]] = {
+        table: sorted(file for file in (folder / table).glob("*.parquet") if not file.name.startswith("."))
+        for table in COLUMNS
+    }
+    tried = [file.name for file in found["advice"] if not file.name.endswith(_SKIPPED)]
+    return found | {"rankings": [folder / "rankings" / name for name in tried]}
 
 
 def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -398,26 +363,22 @@ def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[s
                 f"{folder} holds results of another data set {name!r} (other records or configurations): "
                 f"{way_out}, or pass another name"
             )
-    plan = {key: _union(old["plan"].get(key, []), values) for key, values in new["plan"].items()}
+    plan = {
+        key: list(dict.fromkeys([*old["plan"].get(key, []), *values])) for key, values in new["plan"].items()
+    }
     return new | {
         "started": old.get("started", new["started"]),
         "continued": new["started"],
         "datasets": old["datasets"] | new["datasets"],
-        "plan": plan,
+        "plan": {key: list(dict.fromkeys(values)) for key, values in plan.items()},
     }
-
-
-def _union(old: list[Any], new: list[Any]) -> list[Any]:
-    return [*old, *(value for value in new if value not in old)]
 
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in (*_PACKAGES, *_OPTIONAL):
-        try:
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 

@@ -17,16 +17,6 @@ from aegis_opt.harness._schema import TableName
 from aegis_opt.harness._variant import SolverEntry, Variant, expand
 from aegis_opt.measures import Measure, get_measure
 
-_ONE = {
-    "data sets": "data set",
-    "solvers": "solver",
-    "measures": "measure",
-    "norms": "norm",
-    "roundings": "rounding",
-    "scopes": "scope",
-    "histograms": "choice (True, False)",
-    "seeds": "seed",
-}
 _LARGEST_SEED = 2**63 - 1  # what a column of whole numbers holds
 _LONGEST = 7 * 24 * 3600  # seconds that a time limit may have: a timer takes no more than some centuries
 
@@ -149,7 +139,7 @@ def distinct(what: str, values: Any) -> list[Any]:
     found = _listed(what, values)
     texts = [str(value) for value in found]
     if len(set(texts)) < len(texts):
-        raise InvalidInput(f"a {_ONE[what]} is listed twice: {', '.join(texts)}")
+        raise InvalidInput(f"a {_one(what)} is listed twice: {', '.join(texts)}")
     return found
 
 
@@ -159,8 +149,12 @@ def _listed(what: str, values: Any) -> list[Any]:
         raise InvalidInput(f"{what} must be a list, such as [{values!r}], not {values!r}")
     found = list(values)
     if not found:
-        raise InvalidInput(f"{what} must be a list of at least one {_ONE[what]}, not {values!r}")
+        raise InvalidInput(f"{what} must be a list of at least one {_one(what)}, not {values!r}")
     return found
+
+
+def _one(what: str) -> str:
+    return "choice (True, False)" if what == "histograms" else what.removesuffix("s")
 
 
 def _flag(value: Any) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ import pandas as pd
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.errors import InvalidOption, MissingDependency, RoundingImpossible
-from aegis_opt.harness._memory import PeakMemory
 from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row, TableName
 from aegis_opt.harness._truth import ScannedCase
 from aegis_opt.harness._variant import Variant
@@ -25,6 +25,8 @@ from aegis_opt.measures import Measure, tvd
 from aegis_opt.problem import Problem
 from aegis_opt.solvers.reconstruction import Status
 
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 _EQUAL = 9  # digits, relative to the largest deviation, up to which two deviations are tied
 
 
@@ -300,3 +302,30 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
 
 def _finite(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+class PeakMemory:
+    """How much the resident memory of this process grew at most since the object was made.
+
+    Linux keeps the high-water mark of resident memory and resets it on request, which costs microseconds.
+    Memory that the process held before and uses again does not count. Other systems keep the mark of the
+    whole life of the process only, which says nothing about one piece of work: there it is None.
+    """
+
+    def __init__(self) -> None:
+        try:
+            _RESET.write_text("5")
+            self._before: int | None = _kilobytes("VmRSS")
+        except OSError:
+            self._before = None
+
+    def megabytes(self) -> float | None:
+        """Return the growth in MiB, or None where the system cannot tell."""
+        if self._before is None:
+            return None
+        return max(0, _kilobytes("VmHWM") - self._before) / 1024
+
+
+def _kilobytes(field: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1])

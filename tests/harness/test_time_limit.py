@@ -17,9 +17,9 @@ from stubborn_solvers import LateRiser, Leaver, Sleeper, Stubborn, Suicidal
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, ComparisonSettings, Results, run_comparison
-from aegis_opt.harness._memory import PeakMemory
-from aegis_opt.harness._processes import WorkerProcess
+from aegis_opt.harness._processes import Worker
 from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness._units import PeakMemory
 
 PEOPLE = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60), "health": ["good", "good", "poor"] * 20})
 MASKS = {"ten": {"sex": ao.Suppress(), "age": ao.Bucketize(width=10)}, "none": {"age": ao.Suppress()}}
@@ -31,13 +31,16 @@ def run(**settings) -> Results:
 
 
 @pytest.fixture
-def started(monkeypatch) -> list[WorkerProcess]:
+def started(monkeypatch) -> list[subprocess.Popen]:
     """The worker processes that a test starts."""
-    found: list[WorkerProcess] = []
-    start = WorkerProcess.__init__
-    monkeypatch.setattr(
-        WorkerProcess, "__init__", lambda self, *args: (found.append(self), start(self, *args))[1]
-    )
+    found: list[subprocess.Popen] = []
+    start = Worker._start
+
+    def note(worker: Worker) -> None:
+        start(worker)
+        found.append(worker.process)
+
+    monkeypatch.setattr(Worker, "_start", note)
     return found
 
 
@@ -65,7 +68,7 @@ def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, t
     assert results.meta["settings"]["time_limit"] == 1.5
 
 
-def test_workers_limits_and_a_folder_change_nothing(tmp_path: Path, started: list[WorkerProcess]) -> None:
+def test_workers_limits_and_a_folder_change_nothing(tmp_path: Path, started: list[subprocess.Popen]) -> None:
     """Every row, also of what fails in its first steps, is that of a run in this process and in memory."""
     solvers = ["ipf", "ipf+independent", "sampling", "random", "humanleague-integerise", Stubborn(limit=1)]
     options = {"solvers": solvers, "scopes": ["single"], "seeds": [0, 1]}
@@ -86,7 +89,7 @@ def test_workers_limits_and_a_folder_change_nothing(tmp_path: Path, started: lis
             ]
             pd.testing.assert_frame_equal(*frames, check_exact=True)
     assert len(started) == 5
-    assert not any(process.alive for process in started)
+    assert not any(process.poll() is None for process in started)
 
 
 def test_without_an_output_folder_nothing_is_written(tmp_path: Path, monkeypatch) -> None:
@@ -105,7 +108,7 @@ def test_a_process_that_dies_before_the_work_begins_is_replaced(tmp_path: Path) 
 
 
 def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_piece(
-    monkeypatch, started: list[WorkerProcess]
+    monkeypatch, started: list[subprocess.Popen]
 ) -> None:
     monkeypatch.setattr("aegis_opt.harness._processes._START", 4.0)
     found = run(solvers=[Sleeper(limit=1)], measures=["mi", "g3"], time_limit=0.5)
@@ -123,7 +126,7 @@ class Stopped(BaseException):
     pass
 
 
-def test_no_process_is_left_when_a_run_is_stopped(started: list[WorkerProcess]) -> None:
+def test_no_process_is_left_when_a_run_is_stopped(started: list[subprocess.Popen]) -> None:
     def stop(what: str, done: int, total: int) -> None:
         if done == 1:
             raise Stopped
@@ -131,7 +134,7 @@ def test_no_process_is_left_when_a_run_is_stopped(started: list[WorkerProcess]) 
     with pytest.raises(Stopped):
         run(solvers=["ipf", Sleeper(limit=60)], scopes=["pooled"], n_jobs=2, progress=stop)
     assert len(started) == 2
-    assert not any(process.alive for process in started)
+    assert not any(process.poll() is None for process in started)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs a system that lists processes")
