@@ -110,8 +110,9 @@ def _outside(value: float, least: float | None, most: float | None) -> bool:
 
 
 def _range(least: float | None, most: float | None) -> str:
+    low, high = (f"{bound}" if is_whole(bound) else f"{bound:g}" for bound in (least or 0, most or 0))
     if least is not None and most is not None:
-        return f" from {least:g} to {most:g}"
+        return f" from {low} to {high}"
     if least is not None:
-        return f" from {least:g} up"
-    return "" if most is None else f" of at most {most:g}"
+        return f" from {low} up"
+    return "" if most is None else f" of at most {high}"

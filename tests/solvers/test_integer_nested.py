@@ -133,7 +133,7 @@ def test_changed_totals_are_met_or_refused_never_missed(seed: int, histogram: bo
             joint[(source + 1) % len(joint), y] += view.joint[source, y] > 0
         views.append(View(view.groups, joint))
     moved = Problem(views, problem.histogram, problem.given_prior)
-    outcomes = []
+    outcomes: list[object] = []
     for engine in ("auto", "cp-sat"):
         try:
             result = Integer(engine=engine).reconstruct(moved)
