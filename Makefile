@@ -6,7 +6,7 @@ INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -
 
 DATA ?= data
 .DEFAULT_GOAL := test
-.PHONY: demo test lint types unit docs bench bench-paper clean
+.PHONY: demo test lint types unit coverage docs bench bench-paper clean
 
 $(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -17,11 +17,9 @@ $(VENV)/.demo: $(VENV)/.base pyproject.toml
 	$(INSTALL) ".[plot]"
 	@touch $@
 
-# anjana pins numpy and pandas of long ago, and works with those of today
 READY := $(VENV)/.ready
 $(READY): $(VENV)/.base pyproject.toml
-	$(INSTALL) ".[dev,bench,plot,spark,sql]"
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps anjana==1.2.3 pycanon==1.3.5 beartype==0.22.2
+	$(INSTALL) ".[dev,bench,plot,spark,sql]" --group peers
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -35,10 +33,18 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 unit: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"
 	$(BIN)/pytest -m spark
+
+# the tests of `unit`, with the lines of the library that they run
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(BIN)/pytest -n 2 --dist worksteal -m "not spark" --cov --cov-report=
+	$(BIN)/pytest -m spark --cov --cov-append --cov-report=
+	$(BIN)/coverage report --fail-under=95
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.small --output out/bench
@@ -52,4 +58,4 @@ docs: $(READY)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

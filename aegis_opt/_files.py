@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Writing files so that they are either whole or absent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     OutputError
         If the system refuses to write.
     """
-    target = Path(path)
-    with _explained(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with _writable(path) as target:
         handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
         os.close(handle)
         temporary = Path(name)
@@ -56,9 +54,7 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     OutputError
         If the system refuses to write.
     """
-    target = Path(path)
-    with _explained(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with _writable(path) as target:
         handle = _open_nameless(target.parent)
         if handle is None:
             with atomic_path(target) as temporary:
@@ -82,6 +78,14 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(handle)
 
 
+def read_text(path: Path, what: str, error: type[AegisError]) -> str:
+    """Read a file of UTF-8 text, with or without a byte order mark."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as reason:
+        raise error(f"{what} cannot be read ({reason}): check its path and that it is UTF-8") from reason
+
+
 def probe(folder: str | os.PathLike[str]) -> None:
     """Try to write where a folder is or would be made, and leave no trace; raise `OSError` where it fails."""
     path = Path(folder).absolute()
@@ -91,7 +95,7 @@ def probe(folder: str | os.PathLike[str]) -> None:
 
 
 def _open_nameless(folder: Path) -> int | None:
-    """Open a file without a name in a folder, or tell that this cannot be done here."""
+    """Open a file without a name in a folder; None where that cannot be done."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
@@ -101,13 +105,15 @@ def _open_nameless(folder: Path) -> int | None:
 
 
 @contextmanager
-def _explained(target: Path) -> Iterator[None]:
-    """Raise what the system says as an error that names the file and the way out."""
+def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make the folder of a file; what the system refuses becomes an error that names the file."""
+    target = Path(path)
     try:
-        yield
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield target
     except OSError as error:
         if isinstance(error, AegisError):
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        way_out = "make room, or choose another place" if full else "choose another place"
+        way_out = "free some space, or choose another place" if full else "choose another place"
         raise OutputError(f"{target} cannot be written: {error.strerror or error}; {way_out}") from error

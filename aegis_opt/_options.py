@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -55,7 +55,7 @@ def number(
     ...
     aegis_opt.errors.InvalidOption: time_limit must be a positive number of seconds, not 0
     """
-    fits = is_number(value) and math.isfinite(value) and (above is None or value > above)
+    fits = is_number(value) and abs(value) <= sys.float_info.max and (above is None or value > above)
     if not fits or _outside(value, least, most):
         kind = "positive number" if above == 0 else "number"
         limits = f" above {above:g}" if above else _range(least, most)
@@ -76,7 +76,9 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
-def one_of(name: str, value: Any, choices: Collection[str]) -> Any:
+def one_of(
+    name: str, value: Any, choices: Collection[str], *, error: type[AegisError] = InvalidOption
+) -> Any:
     """Return `value` where it is one of the choices.
 
     Examples
@@ -89,7 +91,7 @@ def one_of(name: str, value: Any, choices: Collection[str]) -> Any:
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         known = f"{', '.join(others)} or {last}" if others else last
-        raise InvalidOption(f"{name} must be {known}, not {value!r}")
+        raise error(f"{name} must be {known}, not {value!r}")
     return value
 
 
@@ -108,8 +110,9 @@ def _outside(value: float, least: float | None, most: float | None) -> bool:
 
 
 def _range(least: float | None, most: float | None) -> str:
+    low, high = (f"{bound}" if is_whole(bound) else f"{bound:g}" for bound in (least or 0, most or 0))
     if least is not None and most is not None:
-        return f" from {least:g} to {most:g}"
+        return f" from {low} to {high}"
     if least is not None:
-        return f" from {least:g} up"
-    return "" if most is None else f" of at most {most:g}"
+        return f" from {low} up"
+    return "" if most is None else f" of at most {high}"

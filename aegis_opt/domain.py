@@ -60,18 +60,57 @@ class Domain:
             raise InvalidInput(f"unknown kind of domain {self.kind!r}; known: {', '.join(KINDS)}")
         values = np.array(self.values, dtype=_DTYPES[self.kind])
         values.setflags(write=False)
-        object.__setattr__(self, "values", values)
+        vars(self).update(values=values)  # the way into a frozen dataclass
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Domain:
-        """Build the domain of Python or NumPy scalars: drop duplicates, find the kind, sort."""
-        present = [_plain(v) for v in values]
-        missing = any(v is None for v in present)
-        distinct = {v for v in present if v is not None}
-        kind = _kind_of(distinct)
+        """Build the domain of Python, NumPy or pandas scalars; their kind follows from their types."""
+        plain_values = {plain(value) for value in values}
+        present = plain_values - {None}
+        kind = _kind_of(present)
+        try:
+            array = np.array(list(present), dtype=_DTYPES[kind])
+        except OverflowError:
+            raise InvalidInput("integers beyond 64 bits (signed): make them text, or real") from None
+        return cls(kind, _distinct(kind, array)[0], None in plain_values)
+
+    @classmethod
+    def encode(
+        cls, kind: Kind, present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.int64], Domain]:
+        """Find the domain of many values of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            Their kind.
+        present : ndarray
+            The values that are not missing, in order.
+        missing : ndarray of bool
+            Which of all the values are missing.
+
+        Returns
+        -------
+        codes : ndarray of int64
+            The place of each of all the values in the domain.
+        domain : Domain
+            NaN counts as missing, and -0.0 as 0.0.
+
+        Examples
+        --------
+        >>> codes, domain = Domain.encode("integer", np.array([17, 10]), np.array([False, True, False]))
+        >>> codes.tolist(), domain.to_list()
+        ([1, 2, 0], [10, 17, None])
+        """
         if kind == "real":
-            distinct = {float(v) for v in distinct}
-        return cls(kind, np.array(sorted(distinct), dtype=_DTYPES[kind]), missing)
+            nan = np.isnan(present)
+            missing = missing.copy()
+            missing[~missing] = nan
+            present = present[~nan]
+        distinct, own_codes = _distinct(kind, present)
+        codes = np.full(len(missing), len(distinct), dtype=np.int64)
+        codes[~missing] = own_codes
+        return codes, cls(kind, distinct, bool(missing.any()))
 
     def __len__(self) -> int:
         return len(self.values) + int(self.missing)
@@ -87,26 +126,35 @@ class Domain:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the values are integers or reals."""
-        return self.kind in ("integer", "real")
-
     def to_list(self) -> list[Any]:
         """Return the values as Python scalars, the missing one as None at the end."""
         return [*self.values.tolist(), *([None] if self.missing else [])]
 
 
-def _plain(value: Any) -> Any:
-    """A NumPy or pandas scalar as the Python scalar it stands for; anything missing as None."""
+def plain(value: Any) -> Any:
+    """Return the Python scalar that a NumPy or pandas scalar stands for; None for anything missing.
+
+    A moment with a time zone becomes the same moment in UTC, without a zone.
+    """
     if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, np.datetime64) or hasattr(value, "to_pydatetime"):
-        stamp = np.datetime64(value, "us")
-        return None if np.isnat(stamp) else stamp.astype(dt.datetime)
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")  # nanoseconds would come out as a plain integer
     if isinstance(value, np.generic):
         value = value.item()
-    return None if value != value else value  # NaN is the one scalar that differs from itself
+    elif isinstance(value, pd.Timestamp):
+        value = value.to_pydatetime(warn=False)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def _distinct(kind: Kind, present: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the distinct values of an array, ascending, and the place of each value among them."""
+    if kind == "string":
+        codes, texts = pd.factorize(np.asarray(present, dtype=object), sort=True)
+        return np.asarray(texts, dtype=object), codes
+    return np.unique(present + 0.0 if kind == "real" else present, return_inverse=True)  # -0.0 is 0.0
 
 
 def _kind_of(values: set[Any]) -> Kind:
@@ -124,4 +172,4 @@ def _kind_of(values: set[Any]) -> Kind:
     if types <= {str}:
         return "string"
     names = ", ".join(sorted(t.__name__ for t in types))
-    raise InvalidInput(f"values of mixed or unsupported types ({names}): convert the column to one type")
+    raise InvalidInput(f"values of mixed or unsupported types ({names}): convert them to one type")

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-from scipy.stats import kendalltau
+from aegis_opt.harness import ComparisonSettings, Results, run_comparison
+from aegis_opt.harness._schema import NO_WINNER
+from benchmarks.inputs import folders, load, machine
 
-import aegis_opt as ao
-from aegis_opt.advisor import Advisor
-from benchmarks.inputs import folders, load, machine, true_deviation
+MEASURES = ("mi", "chi2", "g3")
+_LINE = "{:<12} {:<7} {:<4} {:<9} {:<9} {:>8} {:>7} {:>13}  {:<21}  {}"
+
+
+def lines(results: Results) -> list[str]:
+    """Return a line per measure, with and without histograms: the advice, pooled and single, and the fits."""
+    found = []
+    for histogram in (True, False):
+        tables = results.reconstructions.query("scope == 'pooled' and histogram == @histogram")
+        fits = tables["method"].value_counts()
+        for measure in MEASURES:
+            same = "histogram == @histogram and measure == @measure"
+            runs = results.advice.query(same).set_index("scope")
+            pooled, single = runs.loc["pooled"], runs.loc["single"]
+            puds = results.rankings.query(f"scope == 'pooled' and {same}")
+            refused = single["status"] == NO_WINNER and str(single["error"]).startswith("degenerate")
+            cells = (
+                *(pooled["dataset"], measure, "yes" if histogram else "no", pooled["best"]),
+                *(str(pooled["certified"]), f"{pooled['regret']:.1e}", f"{pooled['tau']:.4f}"),
+                f"{(puds['pud'] / puds['pud_true']).mean():.3f}",
+                "no winner: degenerate" if refused else f"names {single['best']}",
+                ", ".join(f"{n} {method}" for method, n in fits.items()),
+            )
+            found.append(_LINE.format(*cells))
+    return found
 
 
 def main() -> None:
@@ -19,29 +42,10 @@ def main() -> None:
     arguments = parser.parse_args()
     print(machine())
     columns = ("data", "measure", "1-D", "best", "certified", "regret", "tau", "estimate/true")
-    header = (*columns, "single view", "fits")
-    print(("{:<12} {:<7} {:<4} {:<9} {:<9} {:>8} {:>7} {:>13}  {:<21}  {}").format(*header))
+    print(_LINE.format(*columns, "single view", "fits"))
     for folder in folders(arguments.data):
-        data = load(folder)
-        truth = {measure: true_deviation(data, measure) for measure in ("mi", "chi2", "g3")}
-        for histograms in (True, False):
-            summary = ao.summarize(data.source, data.label, data.configurations, histograms=histograms)
-            advisor = Advisor(summary)
-            for measure, true in truth.items():
-                advice = advisor.advise(measure)
-                estimated = advice.ranking.set_index("configuration")["pud"].reindex(true.index)
-                scale = float(true.max())
-                tau = kendalltau((true / scale).round(9), (estimated / scale).round(9)).statistic
-                single = advisor.advise(measure, scope="single")
-                refused = single.best is None and any("degenerate" in w for w in single.warnings)
-                fits = advice.attributes["method"].value_counts()
-                print(
-                    f"{data.name:<12} {measure:<7} {'yes' if histograms else 'no':<4} {advice.best!s:<9} "
-                    f"{advice.certified!s:<9} {true[str(advice.best)] - true.min():8.1e} {tau:7.4f} "
-                    f"{float(np.mean(estimated / true)):13.3f}  "
-                    f"{'no winner: degenerate' if refused else 'names ' + str(single.best):<21}  "
-                    f"{', '.join(f'{n} {method}' for method, n in fits.items())}"
-                )
+        results = run_comparison([load(folder).case], ComparisonSettings(measures=MEASURES))
+        print("\n".join(lines(results)), flush=True)
 
 
 if __name__ == "__main__":

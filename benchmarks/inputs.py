@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import aegis_opt as ao
+from aegis_opt.harness import Case
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,11 @@ class Input:
     def attributes(self) -> list[str]:
         """Every attribute that some configuration masks, in order of appearance."""
         return list(dict.fromkeys(name for masks in self.configurations.values() for name in masks))
+
+    @property
+    def case(self) -> Case:
+        """The data set as the harness takes it."""
+        return Case(self.name, self.source, self.label, self.configurations)
 
 
 def load(folder: str | None, *, rows: int = 20_000) -> Input:
@@ -61,27 +65,6 @@ def masked_rows(column: pd.Series, mask: ao.masks.Mask) -> pd.Series:
     domain = ao.domain.Domain.of(column)
     grouping = mask.group(domain)
     return column.map(dict(zip(domain.to_list(), grouping.groups.tolist(), strict=True)))
-
-
-def true_deviation(data: Input, measure: str) -> pd.Series:
-    """PUD of every configuration, from the raw table."""
-    rho = ao.get_measure(measure)
-    labels = pd.factorize(data.frame[data.label])[0]
-    deviation = pd.Series(0.0, index=list(data.configurations))
-    for name in data.attributes:
-        domain = ao.domain.Domain.of(data.frame[name])
-        values = np.searchsorted(domain.values, data.frame[name].to_numpy())
-        raw = _count(values, labels)
-        for configuration, masks in data.configurations.items():
-            groups = masks[name].group(domain).groups if name in masks else np.arange(len(domain))
-            masked = _count(groups[values], labels)
-            deviation[configuration] += abs(float(rho(raw)) - float(rho(masked))) / len(data.attributes)
-    return deviation
-
-
-def _count(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    k = int(columns.max()) + 1
-    return np.bincount(rows * k + columns, minlength=(int(rows.max()) + 1) * k).reshape(-1, k)
 
 
 def machine() -> str:

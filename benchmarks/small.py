@@ -1,7 +1,7 @@
-"""A small complete comparison on synthetic data: every solver, norm and rounding, the peers and the floor.
+"""A small complete comparison on synthetic data: every solver, norm and rounding, and other libraries.
 
-Two cores run it in a few minutes. It writes a results folder, which `aegis-opt report` shows as a page; a run
-that was stopped is continued.
+A random choice is the baseline. Two cores run it in a few minutes. It writes a results folder, which
+`aegis-opt report` shows as a page; a run that was stopped is continued.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 import pandas as pd
 
 from aegis_opt import datasets
-from aegis_opt.harness import PEERS, Case, overview, run_comparison
+from aegis_opt.harness import PEERS, Case, ComparisonSettings, overview, run_comparison
 from benchmarks.inputs import machine
 
 VARIANTS = [
@@ -39,19 +39,20 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=30.0, help="seconds per run (default 30)")
     arguments = parser.parse_args()
     start = time.perf_counter()
-    results = run_comparison(
-        [
-            Case.of(datasets.worked_example()),
-            Case.of(datasets.clinic(2000)),
-            Case.of(datasets.scalability(3000, n_attributes=4, n_values=30, n_configurations=6)),
-        ],
-        VARIANTS,
-        ["mi", "chi2", "g3"],
+    made = (
+        datasets.worked_example(),
+        datasets.clinic(2000),
+        datasets.scalability(3000, n_attributes=4, n_values=30, n_configurations=6),
+    )
+    settings = ComparisonSettings(
+        solvers=VARIANTS,
+        measures=["mi", "chi2", "g3"],
         n_jobs=arguments.jobs,
         time_limit=arguments.time_limit,
         output=arguments.output,
         progress=_progress if sys.stderr.isatty() else None,
     )
+    results = run_comparison([Case.of(data) for data in made], settings)
     print(machine())
     with pd.option_context("display.width", 200, "display.max_columns", None, "display.max_rows", None):
         print(overview(results.advice, arguments.time_limit, shift=SHIFT).round(3).to_string(index=False))

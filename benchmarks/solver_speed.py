@@ -120,8 +120,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     print(machine())
     flow_against_cp_sat(repeats, "200 x 2 in 20 groups", column(200, 2, 20, mean=5.0))
-    nested = partly_nested_views(120, 2, 5, mean=5.0)
-    flow_against_cp_sat(repeats, "120 x 2 in three partly nested views", nested)
+    nested = partly_nested_views(240, 2, 5, mean=5.0)
+    flow_against_cp_sat(repeats, "240 x 2 in three partly nested views", nested)
     integers_against_ipf(repeats)
     convex_against_engine(repeats)
 

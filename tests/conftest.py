@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from programs import skip_or_fail
 from spark_cluster import Cluster, end_driver, why_not
 
 
@@ -14,9 +13,9 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A master and two workers; where that cannot be, skip, or fail if AEGIS_OPT_REQUIRE_SPARK is set."""
+    """A master and two workers."""
     if reason := why_not():
-        (pytest.fail if os.environ.get("AEGIS_OPT_REQUIRE_SPARK") else pytest.skip)(reason)
+        skip_or_fail(reason)
     with Cluster() as started:
         yield started
     assert started.left_over() == []

@@ -166,11 +166,18 @@ def test_constraints_are_names_and_versions_only() -> None:
     assert names == sorted(set(names))
 
 
-@pytest.mark.parametrize("extra", [None, "bench", "dev", "docs", "plot"])
-def test_what_make_installs_is_pinned_within_its_range(extra: str | None) -> None:
+REQUIREMENTS = {
+    "core": PYPROJECT["project"]["dependencies"],
+    **PYPROJECT["project"]["optional-dependencies"],
+    **PYPROJECT["dependency-groups"],
+    **{about["name"]: about["requires-dist"] for about in PYPROJECT["tool"]["uv"]["dependency-metadata"]},
+}
+
+
+@pytest.mark.parametrize("part", REQUIREMENTS)
+def test_what_make_installs_is_pinned_within_its_range(part: str) -> None:
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines())
-    project = PYPROJECT["project"]
-    for text in project["optional-dependencies"][extra] if extra else project["dependencies"]:
+    for text in REQUIREMENTS[part]:
         requirement = Requirement(text)
         version = pinned[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(version), f"{text}, but pinned to {version}"

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt.cli._output import make_console, make_table, print_json, progress, show_facts, show_table
-from aegis_opt.harness import Case, Results, overview, run_comparison
+from aegis_opt.harness import Case, ComparisonSettings, Results, overview, run_comparison
 from aegis_opt.harness._schema import FAILED, OK, SKIPPED, TIMED_OUT
 
 if TYPE_CHECKING:
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHIFT = 0.01  # seconds, of the geometric mean of times
-_HEADINGS = {OK: "Doubtful"}  # what is wrong with a run that names a winner
+_HEADINGS = {OK: "Inexact"}  # a run that names a winner, though some of its tables miss totals
+_SOLVERS = ("ipf", "ipf+controlled", "convex:l2", "integer:l2", "sampling", "random")
+_HISTOGRAMS = {"with": [True], "without": [False], "both": [True, False]}
 _COUNTS = ("no_winner", "failed", "timed_out", "skipped")
 _MEANING = (
     "regret: what the winner truly costs above the best configuration, as a share of what a random choice "
     "costs above it (0 is the best, 1 no better than chance). tau: Kendall's, of the order found against the "
-    f"true one. seconds: geometric mean of an advisor run, shifted by {_SHIFT:g}. Failures and time-outs are "
-    "charged as the worst choice, no winner as a random one; what was skipped is not."
+    f"true one. seconds: geometric mean of an advisor run, shifted by {_SHIFT:g}. Failures and time-outs "
+    "count as the worst choice, no winner as a random one; what was skipped does not count."
 )
 
 
@@ -29,16 +31,13 @@ def run_compare(arguments: argparse.Namespace) -> None:
     """Run the comparison and show it in brief."""
     case = Case.of(arguments.source, arguments.label, arguments.configurations, arguments.name)
     with progress(arguments, f"scanning {arguments.source}") as report:
-        results = run_comparison(
-            [case],
-            arguments.solver or ["ipf", "ipf+controlled", "convex:l2", "integer:l2", "sampling", "random"],
-            arguments.measure or ["mi", "chi2", "g3"],
+        settings = ComparisonSettings(
+            solvers=arguments.solver or _SOLVERS,
+            measures=arguments.measure or ["mi", "chi2", "g3"],
             norms=arguments.norm,
             roundings=arguments.rounding,
             scopes=arguments.scope or ["pooled", "single"],
-            histograms={"with": [True], "without": [False], "both": [True, False]}[
-                arguments.histograms or "both"
-            ],
+            histograms=_HISTOGRAMS[arguments.histograms or "both"],
             seeds=arguments.seed or [0],
             replicates=arguments.replicates or 1,
             n_jobs=arguments.jobs or 1,
@@ -46,6 +45,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
             output=arguments.output,
             progress=report,
         )
+        results = run_comparison([case], settings)
     lines = overview(results.advice, results.meta["settings"]["time_limit"], shift=_SHIFT)
     if arguments.json:
         print_json(
@@ -101,8 +101,8 @@ def _facts(arguments: argparse.Namespace, results: Results) -> list[tuple[str, s
 
 def _problems(advice: pd.DataFrame) -> list[dict[str, str]]:
     """List what did not run, or not as it should, once per variant and scope."""
-    doubtful = (advice["status"] == OK) & advice["error"].notna()
-    bad = advice[advice["status"].isin([FAILED, TIMED_OUT, SKIPPED]) | doubtful]
+    inexact = (advice["status"] == OK) & advice["error"].notna()
+    bad = advice[advice["status"].isin([FAILED, TIMED_OUT, SKIPPED]) | inexact]
     first = bad.drop_duplicates(["variant", "status", "scope"])
     return [
         {key: str(row[key]) for key in ("variant", "scope", "status", "error")} for _, row in first.iterrows()

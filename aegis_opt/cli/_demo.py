@@ -22,7 +22,7 @@ from aegis_opt.cli._parser import DEMO_ROWS
 from aegis_opt.cli._ranking import decimals_of, ranking_table, title_of, verdict
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import MissingDependency
-from aegis_opt.harness._truth import Case, prepare
+from aegis_opt.harness import true_deviation
 from aegis_opt.measures import get_measure, tvd
 from aegis_opt.problem import Problem
 from aegis_opt.report import plot_ranking
@@ -48,8 +48,7 @@ def _clinic(arguments: argparse.Namespace) -> None:
         summary = summarize(data.frame, data.label, data.configurations)
         summary.save(summary_file)
         advice = advise(summary_file, measure, progress=report)
-        true = prepare(Case.of(data)).true_deviation(measure)
-        truth = {str(name): float(value) for name, value in true.items()}
+        truth = {str(name): float(pud) for name, pud in true_deviation(data, measure).items()}
     files = {"summary": str(summary_file)}
     try:
         plot_ranking(advice, picture, truth=truth)

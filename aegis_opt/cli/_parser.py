@@ -57,6 +57,16 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Moved(argparse.Action):
+    """An option of the paper's experiments, which are no longer part of this command."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.error(
+            f"{self.option_strings[0]}: the paper's experiments are run by python -m benchmarks.paper in the "
+            "repository of aegis-opt"
+        )
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
@@ -213,7 +223,7 @@ def _compare(commands: Commands) -> None:
     parser.add_argument("--name", help="of the data set in the results (default: as the file is called)")
     lists = {
         "--solver": "such as ipf, integer:l2, ipf+controlled, convex:l1+nearest[engine=HIGHS]; also ipfn, "
-        "humanleague, humanleague-integerise, sinkhorn, and random, the floor",
+        "humanleague, humanleague-integerise, sinkhorn, and random, the baseline",
         "--measure": "what to keep (default mi, chi2, g3)",
         "--norm": "for each solver that leaves it open",
         "--rounding": "for each solver that leaves it open; none is one",
@@ -242,6 +252,8 @@ def _compare(commands: Commands) -> None:
         help="seconds for each advisor run and each reconstruction (default none)",
     )
     parser.add_argument("-o", "--output", required=True, type=_folder, metavar="DIR", help="results folder")
+    for option in ("--experiment", "--classifier", "--hierarchies", "--small"):
+        parser.add_argument(option, nargs="?", action=_Moved, help=argparse.SUPPRESS)
 
 
 def _report(commands: Commands) -> None:

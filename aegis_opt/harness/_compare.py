@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any
 
+import pandas as pd
+
+from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
-from aegis_opt.harness._run import run_comparison
-from aegis_opt.harness._truth import Case
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from aegis_opt.advisor._estimate import Progress, Scope
-    from aegis_opt.harness._run import SolverEntry
-    from aegis_opt.measures import Measure
+from aegis_opt.harness._processes import Finished, run_in_processes
+from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
+from aegis_opt.harness._settings import ComparisonSettings, distinct
+from aegis_opt.harness._truth import Case, ScannedCase, scan_case
+from aegis_opt.harness._units import Job, Unit, execute, run_unit
+from aegis_opt.harness._variant import SolverEntry
+from aegis_opt.measures import Measure
 
 
 def compare(
@@ -51,47 +53,20 @@ def compare(
         As `summarize` takes it, with `label` and `configurations`; or data sets that bring their own.
     label, configurations
         As in `summarize`.
-    solvers : sequence
-        Texts such as "ipf", "integer:l2", "ipf+controlled", "convex:l1+nearest[engine=HIGHS]"; mappings
-        with keys solver, norm, rounding and options; configured `Reconstructor` objects. Beside
-        `available_solvers()` there are peers to compare with ("ipfn", "humanleague",
-        "humanleague-integerise", "sinkhorn") and "random", the floor: a configuration drawn at random.
-    measures : sequence of str
-        Of `available_measures()`.
-    norms, roundings : sequence of str, optional
-        Run each solver that leaves its norm (rounding) open with each of these that it can take; "none" is
-        no rounding.
-    scopes : sequence of {"pooled", "single"}
-        As in `advise`.
-    histograms : sequence of bool
-        With and without the 1-D histograms.
-    seeds : sequence of int
-        One run each where the tables depend on the seed; the first only where they do not. A solver that
-        brings a seed of its own is refused.
-    replicates : int
-        Of each random estimate, within one run; see `advise`.
-    n_jobs : int
-        Processes; other than 1 needs joblib, whose `parallel_config` then chooses the backend. Results do
-        not depend on it, times do.
-    time_limit : float, optional
-        Seconds, at most a week, for each advisor run and each reconstruction, which then run in a process of
-        their own that is killed when over. A solver that hangs before the work, while it is loaded, is
-        stopped a minute later.
-    output : path, optional
-        Results folder to write as the results come; see `load_results`. A run that was killed is continued
-        by the same call. It then also holds each single reconstruction (`compare_reconstructions`).
+    solvers, measures, norms, roundings, scopes, histograms, seeds, replicates, n_jobs, time_limit, output, \
+progress
+        As in `aegis_opt.harness.ComparisonSettings`. A results folder (`output`) also holds each single
+        reconstruction (`compare_reconstructions`).
     name : str, optional
         Of the data set in the results; by default that of the file, its folder, or the `Dataset`.
-    progress : callable, optional
-        Called with (what, done, of how many).
 
     Returns
     -------
     DataFrame
-        One row per advisor run of this results folder, sorted; among its columns dataset, solver, norm,
-        rounding, scope, histogram, measure, seed, best, certified, regret (true PUD of the winner minus the
-        least), tau (Kendall's, against the true order), pud_true_mean (what a random choice costs),
-        seconds_total and status ("ok", "no winner", "failed", "timed out", "skipped").
+        One row per advisor run, of the whole results folder if there is one, sorted; among its columns
+        dataset, solver, norm, rounding, scope, histogram, measure, seed, best, certified, regret (true PUD
+        of the winner minus the least), tau (Kendall's, against the true order), pud_true_mean (what a random
+        choice costs), seconds_total and status ("ok", "no winner", "failed", "timed out", "skipped").
 
     Examples
     --------
@@ -100,10 +75,9 @@ def compare(
     >>> found[["variant", "certified", "status"]].to_dict("list")
     {'variant': ['ipf', 'random'], 'certified': [True, False], 'status': ['ok', 'ok']}
     """
-    return run_comparison(
-        cases_of(source, label, configurations, name),
-        solvers,
-        measures,
+    settings = ComparisonSettings(
+        solvers=solvers,
+        measures=measures,
         norms=norms,
         roundings=roundings,
         scopes=scopes,
@@ -115,7 +89,8 @@ def compare(
         time_limit=time_limit,
         output=output,
         progress=progress,
-    ).advice
+    )
+    return run_comparison(_cases_of(source, label, configurations, name), settings).advice
 
 
 def compare_reconstructions(
@@ -157,10 +132,8 @@ output, name, progress
     >>> found["status"].unique().tolist()
     ['optimal']
     """
-    return run_comparison(
-        cases_of(source, label, configurations, name),
-        solvers,
-        ["mi"],
+    settings = ComparisonSettings(
+        solvers=solvers,
         norms=norms,
         roundings=roundings,
         scopes=scopes,
@@ -171,16 +144,111 @@ output, name, progress
         time_limit=time_limit,
         output=output,
         progress=progress,
-    ).reconstructions
+    )
+    return run_comparison(_cases_of(source, label, configurations, name), settings).reconstructions
 
 
-def cases_of(source: Any, label: str | None, configurations: Any, name: str | None) -> list[Case]:
+def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Results:
+    """Run solvers x norms x roundings x scopes x histograms x measures x seeds on every case.
+
+    Examples
+    --------
+    >>> from aegis_opt.datasets import worked_example
+    >>> settings = ComparisonSettings(solvers=["ipf"], scopes=["single"])
+    >>> results = run_comparison([Case.of(worked_example())], settings)
+    >>> results.reconstructions[["histogram", "tvd"]].round(4).to_dict("list")
+    {'histogram': [False, True], 'tvd': [0.2853, 0.173]}
+    """
+    settings = settings.checked()
+    distinct("data sets", [case.name for case in cases])
+    datasets = {}
+    for position, case in enumerate(cases):
+        if settings.progress is not None:
+            settings.progress(f"scanning {case.name}", position, len(cases))
+        datasets[case.name] = scan_case(case)
+    measures = settings.measures_by_name
+    truth = {
+        (data.name, name): data.true_deviation(measure)
+        for data in datasets.values()
+        for name, measure in measures.items()
+    }
+    job = Job(datasets, measures, truth, settings.replicates)
+    meta = _meta(datasets, settings)
+    units = list(_units(datasets, settings))
+    if settings.output is None:
+        return results_of(_run(job, units, len(units), settings), meta)
+    folder = ResultsFolder(settings.output, meta)
+    with folder.writing():
+        missing = [unit for unit in units if not folder.is_done(unit)]
+        with closing(_run(job, missing, len(units), settings)) as finished:
+            for unit, result in finished:
+                folder.write(unit, result)
+    return load_results(settings.output)
+
+
+def _units(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> Iterator[Unit]:
+    """List the units of a comparison, in a fixed order.
+
+    A variant whose tables do not depend on the seed runs with the first seed only.
+    """
+    for data in datasets.values():
+        for variant in settings.variants:
+            choice = variant.is_random_choice
+            used = settings.seeds if not choice and variant.reconstructor().is_random else settings.seeds[:1]
+            for scope in settings.scopes:
+                for histogram in settings.histograms:
+                    for seed in used:
+                        unit = partial(Unit, data.name, variant, scope, histogram, seed)
+                        if "advice" in settings.tables:
+                            yield from (unit(measure=name) for name in settings.measures_by_name)
+                        if "reconstructions" in settings.tables and not choice:
+                            yield from (unit(attribute=name) for name in data.summary.attributes)
+
+
+def _run(job: Job, units: Sequence[Unit], total: int, settings: ComparisonSettings) -> Finished:
+    """Run units here, or in other processes where there are to be several or each may be stopped.
+
+    Progress is reported when the result has been taken.
+    """
+    finished: Finished = ((unit, run_unit(job, unit, partial(execute, job))) for unit in units)
+    if settings.n_jobs > 1 or settings.time_limit is not None:
+        finished = run_in_processes(job, units, settings.n_jobs, settings.time_limit)
+    with closing(finished):
+        for done, (unit, result) in enumerate(finished, start=total - len(units) + 1):
+            yield unit, result
+            if settings.progress is not None:
+                settings.progress(f"{unit.dataset}: {unit.variant}, {unit.scope}", done, total)
+
+
+def _meta(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> dict[str, Any]:
+    """Describe the comparison: its data sets, settings and plan."""
+    described = {
+        name: {
+            "fingerprint": data.fingerprint,
+            "label": data.summary.label,
+            "records": data.summary.n_records,
+            "label_counts": data.summary.label_counts.tolist(),
+            "attributes": {name: a.n_values for name, a in data.summary.attributes.items()},
+            "configurations": list(data.summary.configurations),
+            "seconds_summary": data.seconds,
+        }
+        for name, data in datasets.items()
+    }
+    plan = {
+        "variants": [str(variant) for variant in settings.variants],
+        "measures": list(settings.measures_by_name),
+        "scopes": list(settings.scopes),
+        "histograms": list(settings.histograms),
+        "seeds": list(settings.seeds),
+    }
+    return make_meta(described, {"replicates": settings.replicates, "time_limit": settings.time_limit}, plan)
+
+
+def _cases_of(source: Any, label: str | None, configurations: Any, name: str | None) -> list[Case]:
     """Return the cases that a caller means: one source, one data set, or several data sets."""
     several = isinstance(source, list | tuple) and all(isinstance(s, Dataset | Case) for s in source)
     if not several:
         return [Case.of(source, label, configurations, name)]
     if label is not None or configurations is not None or name is not None:
-        raise InvalidInput(
-            "several data sets bring their own label, configurations and name: leave those out"
-        )
+        raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
     return [Case.of(one) for one in source]

@@ -1,10 +1,10 @@
-"""The tables of results: their columns, types, and what identifies a row."""
+"""The tables of results: their columns, types, and the columns that identify a row."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-Table = Literal["reconstructions", "advice", "rankings"]
+TableName = Literal["reconstructions", "advice", "rankings"]
 
 _RUN = {
     "dataset": "VARCHAR",
@@ -23,7 +23,7 @@ _END = {
     "error": "VARCHAR",  # what went wrong, also in a run that ended well; null where nothing did
 }
 
-COLUMNS: dict[Table, dict[str, str]] = {
+COLUMNS: dict[TableName, dict[str, str]] = {
     "reconstructions": _RUN
     | {
         "configuration": "VARCHAR",  # "*" for all of them together
@@ -75,7 +75,7 @@ COLUMNS: dict[Table, dict[str, str]] = {
     },
 }
 
-KEYS: dict[Table, list[str]] = {
+KEYS: dict[TableName, list[str]] = {
     "reconstructions": ["dataset", "variant", "scope", "histogram", "seed", "attribute", "configuration"],
     "advice": ["dataset", "variant", "scope", "histogram", "seed", "measure"],
     "rankings": ["dataset", "variant", "scope", "histogram", "seed", "measure", "rank", "configuration"],
@@ -86,16 +86,16 @@ NOISE_COLUMNS = ("seconds_total", "seconds_build", "seconds_solve", "seconds_rou
 """Columns that differ from run to run; all others are the same for the same seed."""
 
 FAILED, TIMED_OUT, SKIPPED = "failed", "timed out", "skipped"
-"""How a run ends that has no result. A skipped one was not tried: not installed, or not made for it."""
+"""How a run without a result ends. A skipped one was not tried: not installed, or not made for it."""
 
 OK, NO_WINNER = "ok", "no winner"
-"""How an advisor run ends that has one. Reconstructions say their `Status` in small letters."""
+"""How an advisor run with a result ends. Reconstructions give their `Status` in small letters."""
 
 Row = dict[str, Any]
 
 
 class Finding(NamedTuple):
-    """What one piece of work found: its row and, of an advisor run, the configurations in order."""
+    """What one run found: its row and, of an advisor run, the configurations in order."""
 
     row: Row
     ranking: tuple[Row, ...] = ()

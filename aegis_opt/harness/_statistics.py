@@ -1,4 +1,4 @@
-"""Honest averages: failures are charged, means of times are shifted geometric, profiles are relative."""
+"""Averages over runs: failures are penalised, times have shifted geometric means, profiles are relative."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RECONSTRUCTION = ("dataset", "scope", "histogram", "attribute", "configuration")
 """What identifies the problem of a reconstruction, seeds aside."""
 
 
-def charge(frame: pd.DataFrame, time_limit: float | None, *, longest: float | None = None) -> pd.DataFrame:
-    """Fill in what a run costs that has no result, so that means and profiles can include it.
+def penalised(frame: pd.DataFrame, time_limit: float | None, *, longest: float | None = None) -> pd.DataFrame:
+    """Fill in the penalty of every run without a result, so that means and profiles can include it.
 
     ===========  ===============================  ====  =================================================
     status       seconds_total                    tvd   regret
@@ -29,7 +29,7 @@ def charge(frame: pd.DataFrame, time_limit: float | None, *, longest: float | No
     failed       the time limit; without one      1     of the worst configuration
                  the longest time of the frame,
                  or `longest`; or unknown
-    no winner    as measured                            of a random choice: the user is left with that
+    no winner    as measured                            of a random choice, which is what is left
     skipped      left out: nothing was tried
     ===========  ===============================  ====  =================================================
 
@@ -48,21 +48,21 @@ def charge(frame: pd.DataFrame, time_limit: float | None, *, longest: float | No
         Without the skipped rows, and without gaps in tvd and regret; seconds_total is NaN where a run failed
         and no time at all is known.
     """
-    charged = frame[frame["status"] != SKIPPED].copy()
-    lost = charged["status"].isin([FAILED, TIMED_OUT])
-    times = charged["seconds_total"]
+    filled = frame[frame["status"] != SKIPPED].copy()
+    lost = filled["status"].isin([FAILED, TIMED_OUT])
+    times = filled["seconds_total"]
     seconds = time_limit if time_limit is not None else times[times > 0].max()  # 0: a choice at random
     if pd.isna(seconds) and longest is not None:
         seconds = longest
-    charged.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
-    if "tvd" in charged:
-        charged.loc[lost, "tvd"] = 1.0
-    if "regret" in charged:
-        least = charged["pud_true_min"]
-        undecided = charged["status"] == NO_WINNER
-        charged.loc[lost, "regret"] = (charged["pud_true_max"] - least)[lost]
-        charged.loc[undecided, "regret"] = (charged["pud_true_mean"] - least)[undecided]
-    return charged
+    filled.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
+    if "tvd" in filled:
+        filled.loc[lost, "tvd"] = 1.0
+    if "regret" in filled:
+        least = filled["pud_true_min"]
+        undecided = filled["status"] == NO_WINNER
+        filled.loc[lost, "regret"] = (filled["pud_true_max"] - least)[lost]
+        filled.loc[undecided, "regret"] = (filled["pud_true_mean"] - least)[undecided]
+    return filled
 
 
 def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
@@ -73,7 +73,7 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
     Parameters
     ----------
     values : array_like
-        Not negative; failures charged (`charge`). NaN is an error: nothing is left out silently.
+        Not negative; failures penalised (`penalised`). NaN is an error: nothing is left out silently.
     shift : float
         s >= 0; values far below it count as equal. Say it next to the mean.
 
@@ -95,7 +95,7 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
 
 
 def mean_time(seconds: pd.Series[float], shift: float) -> float:
-    """Shifted geometric mean of charged times; NaN where there is none or one is unknown.
+    """Shifted geometric mean of times, failures penalised; NaN where there is none or one is unknown.
 
     Examples
     --------
@@ -192,27 +192,27 @@ def overview(
     frame : DataFrame
         `Results.advice`.
     time_limit : float or None
-        Of the comparison, to charge failures with.
+        Of the comparison, the penalty of failures.
     shift : float
         Of the geometric mean of the times, in seconds.
     longest : float, optional
-        As in `charge`.
+        As in `penalised`.
 
     Returns
     -------
     DataFrame
-        variant, scope, histogram, runs, tau (mean of the runs that have one: a failure is not charged),
+        variant, scope, histogram, runs, tau (mean of the runs that have one: a failure has no penalty),
         regret (mean share of what a random choice loses, where there is a choice: 0 is the best
         configuration, 1 as bad as choosing at random), seconds (shifted geometric mean, NaN where unknown),
         certified (share), no_winner, failed, timed_out, skipped (counts).
     """
     rows = []
     groups = ["variant", "scope", "histogram"]
-    charged = charge(frame, time_limit, longest=longest)
-    floor = charged["pud_true_mean"] - charged["pud_true_min"]
-    charged["share"] = charged["regret"] / floor.where(floor > 0)  # with one configuration nothing is chosen
+    tried = penalised(frame, time_limit, longest=longest)
+    loss = tried["pud_true_mean"] - tried["pud_true_min"]
+    tried["share"] = tried["regret"] / loss.where(loss > 0)  # with one configuration nothing is chosen
     for key, all_rows in frame.groupby(groups, sort=True):
-        part = charged.loc[charged.index.intersection(all_rows.index)]
+        part = tried.loc[tried.index.intersection(all_rows.index)]
         counts = all_rows["status"].value_counts()
         rows.append(
             dict(zip(groups, key, strict=True))

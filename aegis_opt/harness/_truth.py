@@ -17,21 +17,21 @@ import pandas as pd
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.masks import Configurations, Mask
-from aegis_opt.measures import Measure
+from aegis_opt.measures import Measure, get_measure
 from aegis_opt.problem._margin import IntArray
-from aegis_opt.sources import scan
-from aegis_opt.summary import Summary, summarize
+from aegis_opt.summary import Summary
 from aegis_opt.summary._model import merge_rows
+from aegis_opt.summary._summarize import scan_masked, summary_of
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A data set to compare on: the raw source, its label, the configurations to choose from.
+    """A data set to compare on: the raw source, its label and the configurations to choose from.
 
     Parameters
     ----------
     name : str
-        What results call it.
+        What the results call it.
     source : path, DataFrame, ...
         As `summarize` takes it.
     label : str, optional
@@ -75,19 +75,19 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A data set after its scan: what the advisor may see, and the truth to judge it by.
+class ScannedCase:
+    """A case after its one scan: what the advisor may see, and the truth to judge it by.
 
     Attributes
     ----------
     name : str
-        What results call it.
+        What the results call it.
     summary : Summary
         With histograms; a run without them ignores them.
     raw : dict of str to ndarray
         F(A, Y) of every attribute.
     fingerprint : str
-        Changes with the data and the configurations, so that results of others are not taken for these.
+        Changes with the data and the configurations, so that the results of other data are recognised.
     seconds : float
         Time of the scan and the summary.
     """
@@ -99,7 +99,7 @@ class Prepared:
     seconds: float
 
     def true_deviation(self, measure: Measure) -> pd.Series:
-        """PUD of every configuration from the raw tables, which no advisor sees."""
+        """PUD of every configuration; see `true_deviation`."""
         total = np.zeros(len(self.summary.configurations))
         for name, attribute in self.summary.attributes.items():
             unmasked = float(measure.many([self.raw[name]])[0])
@@ -109,23 +109,53 @@ class Prepared:
         return pd.Series(total / len(self.summary.attributes), index=list(self.summary.configurations))
 
 
-def prepare(case: Case) -> Prepared:
-    """Scan a data set, summarise it, and keep the raw tables for the judge.
+def scan_case(case: Case) -> ScannedCase:
+    """Scan a data set once, summarise it, and keep the raw tables to judge by.
 
     Examples
     --------
     >>> from aegis_opt.datasets import worked_example
-    >>> from aegis_opt.measures import get_measure
-    >>> prepared = prepare(Case.of(worked_example()))
-    >>> prepared.true_deviation(get_measure("mi")).round(4).to_dict()
-    {'young-old': 0.222}
+    >>> scan_case(Case.of(worked_example())).raw["age"].shape
+    (8, 5)
     """
     start = time.perf_counter()
-    summary = summarize(case.source, case.label, case.configurations, histograms=True)
+    counts, masks = scan_masked(case.source, case.label, case.configurations)
+    summary = summary_of(counts, masks, histograms=True)
     seconds = time.perf_counter() - start
-    counts = scan(case.source, summary.label, list(summary.attributes))
     raw = {name: joint.table for name, joint in counts.attributes.items()}
-    return Prepared(case.name, summary, raw, _fingerprint(summary, raw), seconds)
+    return ScannedCase(case.name, summary, raw, _fingerprint(summary, raw), seconds)
+
+
+def true_deviation(
+    source: Any, measure: str | Measure, label: str | None = None, configurations: Any = None
+) -> pd.Series:
+    r"""Compute the PUD of every configuration from the raw tables, which no advisor sees.
+
+    .. math:: \mathrm{PUD} = \frac{1}{m} \sum_A |\rho(A; Y) - \rho(\mathrm{mask}(A); Y)|
+
+    over the m attributes that some configuration masks.
+
+    Parameters
+    ----------
+    source : path, DataFrame, ..., Dataset or Case
+        The raw table.
+    measure : str or Measure
+        The measure rho.
+    label, configurations
+        As in `summarize`; a `Dataset` or `Case` brings its own.
+
+    Returns
+    -------
+    Series
+        Indexed by configuration.
+
+    Examples
+    --------
+    >>> from aegis_opt.datasets import worked_example
+    >>> true_deviation(worked_example(), "mi").round(4).to_dict()
+    {'young-old': 0.222}
+    """
+    return scan_case(Case.of(source, label, configurations)).true_deviation(get_measure(measure))
 
 
 def _name_of(source: Any) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from aegis_opt.errors import InvalidOption, UnknownSolver
-from aegis_opt.harness._peers import PEERS
+from aegis_opt.harness._other_libraries import PEERS
 from aegis_opt.rounding import ROUNDINGS
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, solver_class
 
 RANDOM = "random"
-"""The floor of every comparison: a configuration drawn at random. It reconstructs nothing."""
+"""The baseline of every comparison: a configuration drawn at random. It reconstructs nothing."""
 
 _FORM = "solver, solver:norm, solver+rounding, solver[option=value] or all of these, as convex:l1+nearest"
 _TEXT = re.compile(
@@ -32,19 +32,19 @@ class Variant:
     Parameters
     ----------
     solver : str
-        One of `available_solvers()`, a peer ("ipfn", "humanleague", ...), or "random".
+        One of `available_solvers()`, another library ("ipfn", "humanleague", ...), or "random".
     norm, rounding : str, optional
         The distance, for solvers that have a choice, and how tables become whole.
-    options : mapping
-        The solver's other options.
-    backend : Reconstructor, optional
+    options : tuple of (str, value)
+        The solver's other options, sorted by name.
+    configured : Reconstructor, optional
         A configured solver to use as it is, whatever its name; see `Variant.of`.
 
     Examples
     --------
     >>> Variant.parse("convex:l1+nearest")
     Variant('convex:l1+nearest')
-    >>> str(Variant("integer", "l2", options={"engine": "cp-sat"}))
+    >>> str(Variant.of({"solver": "integer", "norm": "l2", "engine": "cp-sat"}))
     'integer:l2[engine=cp-sat]'
     """
 
@@ -52,27 +52,10 @@ class Variant:
     norm: str | None = None
     rounding: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
-    backend: Reconstructor | None = None
+    configured: Reconstructor | None = None
 
-    def __init__(
-        self,
-        solver: str,
-        norm: str | None = None,
-        rounding: str | None = None,
-        options: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
-        backend: Reconstructor | None = None,
-    ) -> None:
-        for field, value in [
-            ("solver", solver),
-            ("norm", norm),
-            ("rounding", None if rounding == "none" else rounding),
-            ("options", tuple(sorted(dict(options).items()))),
-            ("backend", backend),
-        ]:
-            object.__setattr__(self, field, value)
-
-    @classmethod
-    def parse(cls, text: str) -> Variant:
+    @staticmethod
+    def parse(text: str) -> Variant:
         """Read a variant as `str` writes it.
 
         Parameters
@@ -89,21 +72,21 @@ class Variant:
             if not equals:
                 raise InvalidOption(f"cannot read {part!r} in the variant {text!r}: write [option=value]")
             options[key.strip()] = _value(value.strip())
-        return cls(found["solver"], found["norm"], found["rounding"], options)
+        return _variant(found["solver"], found["norm"], found["rounding"], options)
 
-    @classmethod
-    def of(cls, entry: str | Mapping[str, Any] | Reconstructor | Variant) -> Variant:
+    @staticmethod
+    def of(entry: SolverEntry) -> Variant:
         """Return the variant that a caller means by a text, a mapping, a configured solver or a variant."""
         if isinstance(entry, Variant):
             return entry
         if isinstance(entry, str):
-            return cls.parse(entry)
+            return Variant.parse(entry)
         if isinstance(entry, Mapping):
             given = dict(entry)
             if "solver" not in given:
                 raise InvalidOption(f"a variant needs a 'solver': {given}")
             named = {key: given.pop(key, None) for key in ("solver", "norm", "rounding")}
-            return cls(**named, options=given.pop("options", {}) | given)
+            return _variant(**named, options=given.pop("options", {}) | given)
         if isinstance(entry, Reconstructor):
             changed = {
                 f.name: getattr(entry, f.name)
@@ -112,19 +95,19 @@ class Variant:
                 and f.name not in _COMMON
                 and (f.default is MISSING or getattr(entry, f.name) != f.default)
             }
-            return cls(entry.name, getattr(entry, "norm", None), entry.rounding, changed, backend=entry)
+            return _variant(entry.name, getattr(entry, "norm", None), entry.rounding, changed, entry)
         raise InvalidOption(f"a solver is a name, a mapping or a Reconstructor, not {entry!r}: write {_FORM}")
 
     @property
     def is_random_choice(self) -> bool:
-        """Whether this is the floor: no reconstruction, a configuration drawn at random."""
-        return self.solver == RANDOM and self.backend is None
+        """Whether this is the random baseline: a configuration drawn at random, without reconstruction."""
+        return self.solver == RANDOM and self.configured is None
 
     @property
     def kind(self) -> type[Reconstructor]:
-        """The backend's class."""
-        if self.backend is not None:
-            return type(self.backend)
+        """The solver's class."""
+        if self.configured is not None:
+            return type(self.configured)
         if self.solver in available_solvers():
             return solver_class(self.solver)
         if self.solver in PEERS:
@@ -134,9 +117,9 @@ class Variant:
         raise UnknownSolver("solver", self.solver, [*available_solvers(), *peers], hint)
 
     def reconstructor(self, seed: int = 0) -> Reconstructor:
-        """Configure the backend."""
-        if self.backend is not None:
-            return replace(self.backend, seed=seed)
+        """Configure the solver."""
+        if self.configured is not None:
+            return replace(self.configured, seed=seed)
         kind = self.kind
         options = dict(self.options) | ({} if self.norm is None else {"norm": self.norm})
         if self.solver in available_solvers():
@@ -156,8 +139,12 @@ class Variant:
         return f"Variant({str(self)!r})"
 
 
+SolverEntry = str | Mapping[str, Any] | Reconstructor | Variant
+"""What a caller may list as a solver."""
+
+
 def expand(
-    entries: Sequence[str | Mapping[str, Any] | Reconstructor | Variant],
+    entries: Sequence[SolverEntry],
     norms: Sequence[str] | None = None,
     roundings: Sequence[str | None] | None = None,
 ) -> list[Variant]:
@@ -207,10 +194,10 @@ def expand(
                 f"{', '.join(able.norms)}"
             )
         rounded: list[str | None] = [variant.rounding]
-        if variant.rounding is None and variant.backend is None and roundings and not able.integer:
+        if variant.rounding is None and variant.configured is None and roundings and not able.integer:
             rounded = list(roundings)
         variants += [
-            Variant(variant.solver, norm, rounding, variant.options, variant.backend)
+            replace(variant, norm=norm, rounding=None if rounding == "none" else rounding)
             for norm in fitting or [None]
             for rounding in rounded
         ]
@@ -230,7 +217,7 @@ def expand(
 def _refuse_misplaced(variant: Variant) -> None:
     """Refuse what an entry says where nothing reads it."""
     options = dict(variant.options)
-    seed = options.get("seed", 0 if variant.backend is None else variant.backend.seed)
+    seed = options.get("seed", 0 if variant.configured is None else variant.configured.seed)
     if "seed" in options or seed != 0:
         raise InvalidOption(
             f"solver {variant.solver!r} brings a seed of its own, {seed}: leave it out there and pass the "
@@ -242,6 +229,18 @@ def _refuse_misplaced(variant: Variant) -> None:
                 f"{name} is no option of a variant: write {variant.solver}{sign}{options[name]}, or the key "
                 f"{name!r} beside 'solver'"
             )
+
+
+def _variant(
+    solver: str,
+    norm: str | None,
+    rounding: str | None,
+    options: Mapping[str, Any],
+    configured: Reconstructor | None = None,
+) -> Variant:
+    """Make a variant of what was read, so that equal ones compare equal."""
+    rounding = None if rounding == "none" else rounding
+    return Variant(solver, norm, rounding, tuple(sorted(options.items())), configured)
 
 
 def _value(text: str) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ import pandas as pd
 
 from aegis_opt.domain import KINDS, Domain
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask
+from aegis_opt.masks._parameters import is_temporal, moment_texts
 
 Label = str | int | float | bool | None
 """A masked value: a JSON scalar; None is the masked value of the missing value."""
@@ -50,8 +52,7 @@ class Grouping:
     def __post_init__(self) -> None:
         groups = np.array(self.groups, dtype=np.int64)
         groups.setflags(write=False)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "labels", tuple(self.labels))
+        vars(self).update(groups=groups, labels=tuple(self.labels))
 
     @property
     def n_groups(self) -> int:
@@ -75,7 +76,8 @@ class Mask(ABC):
 
     A subclass is a frozen dataclass (``repr=False``) whose fields are its parameters. It states `function`,
     the name it has in configuration files (which registers it), and `kinds`, the kinds of domain it fits,
-    and implements `_keys`. The missing value is a group of its own unless `_missing_label` says otherwise.
+    and implements `_keys`. It checks its parameters in `_normal`. The missing value is a group of its own
+    unless `_missing_label` says otherwise.
     """
 
     function: ClassVar[str]
@@ -86,6 +88,13 @@ class Mask(ABC):
         super().__init_subclass__(**kwargs)
         if "function" in cls.__dict__:
             _REGISTRY[cls.function] = cls
+
+    def __post_init__(self) -> None:
+        vars(self).update(self._normal())  # the way into a frozen dataclass
+
+    def _normal(self) -> dict[str, Any]:
+        """Check the parameters; return those to keep in another form, so that equal masks are equal."""
+        return {}
 
     def group(self, domain: Domain) -> Grouping:
         """Partition `domain` by masked value.
@@ -246,23 +255,24 @@ def group_attribute(mask: Mask, name: str, domain: Domain) -> Grouping:
     >>> group_attribute(Suppress(), "age", Domain.of([1, 2])).n_groups
     1
     """
-    try:
+    with naming(name):
         return mask.group(domain)
+
+
+@contextmanager
+def naming(attribute: str) -> Iterator[None]:
+    """Let an error about a mask name the attribute that it is for."""
+    try:
+        yield
     except MaskError as error:
-        raise MaskError(f"attribute {name!r}: {error}") from error
+        raise MaskError(f"attribute {attribute!r}: {error}") from error
 
 
 def value_labels(domain: Domain) -> list[Label]:
     """Return the masked values of present values that stay what they are."""
-    if domain.kind in ("date", "datetime"):
+    if is_temporal(domain.kind):
         return list(moment_texts(domain.values))
     return domain.to_list()[: len(domain.values)]
-
-
-def moment_texts(moments: npt.NDArray[Any]) -> list[str]:
-    """Return dates or datetimes in ISO 8601, without a time of day when it is midnight."""
-    texts: list[str] = np.datetime_as_string(moments).tolist()
-    return [text.removesuffix(".000000").removesuffix("T00:00:00") for text in texts]
 
 
 def _json(value: Any) -> Any:

@@ -14,19 +14,25 @@ import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masks._base import Keyed, Mask, moment_texts
+from aegis_opt.masks._base import Keyed, Mask
 from aegis_opt.masks._parameters import (
     DAY,
     Moment,
     Number,
+    bound_text,
     domain_microseconds,
     exact,
     is_temporal,
     microseconds,
+    moment_texts,
     number,
     number_or_moment,
     number_text,
+    rank,
 )
+
+ON_EDGE = 4 * float(np.finfo(np.float64).eps)  # how far, relatively, a real value on an edge may be off
+MOST_STEPS = 1e14  # from 0 to a value; beyond it reals are too far apart for buckets
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,19 +68,19 @@ class Bucketize(Mask):
     function: ClassVar[str] = "bucketize"
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real", "date", "datetime")
 
-    def __post_init__(self) -> None:
+    def _normal(self) -> dict[str, Any]:
         if (self.width is None) == (self.edges is None):
             raise MaskError("Bucketize needs either width=10 or edges=[0, 10, 20]")
-        object.__setattr__(self, "origin", number_or_moment("the origin of Bucketize", self.origin))
+        origin = number_or_moment("the origin of Bucketize", self.origin)
         if self.edges is not None:
-            if self.origin != 0:
+            if origin != 0:
                 raise MaskError("Bucketize takes an origin with a width only: put it among the edges")
-            object.__setattr__(self, "edges", _check_edges(self.edges))
-        elif isinstance(self.width, dt.timedelta):
-            if self.width <= dt.timedelta(0):
-                raise MaskError(f"the width of Bucketize must be positive, not {self.width!r}")
-        else:
-            object.__setattr__(self, "width", number("the width of Bucketize", self.width, positive=True))
+            return {"origin": origin, "edges": _check_edges(self.edges)}
+        if not isinstance(self.width, dt.timedelta):
+            return {"origin": origin, "width": number("the width of Bucketize", self.width, positive=True)}
+        if self.width <= dt.timedelta(0):
+            raise MaskError(f"the width of Bucketize must be positive, not {self.width!r}")
+        return {"origin": origin}
 
     @classmethod
     def from_spec(cls, parameters: Mapping[str, Any], base: Path | None = None) -> Mask:
@@ -92,22 +98,36 @@ class Bucketize(Mask):
     def _keys(self, domain: Domain) -> Keyed:
         if self.edges is not None:
             return self._between_edges(domain)
-        return self._of_dates(domain) if is_temporal(domain) else self._of_numbers(domain)
+        return self._of_dates(domain) if is_temporal(domain.kind) else self._of_numbers(domain)
+
+    def edge_labels(self) -> list[str]:
+        """Return the masked values below, between and above the edges."""
+        texts = [bound_text(edge) for edge in cast("tuple[Any, ...]", self.edges)]
+        between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
+        return [f"<{texts[0]}", *between, f">={texts[-1]}"]
+
+    def microsecond_steps(self) -> tuple[int, int]:
+        """Return the width and the origin of buckets of dates, in microseconds; 0 <= origin < width."""
+        width, origin = self.width, self.origin
+        if isinstance(width, dt.timedelta):
+            wide = width // dt.timedelta(microseconds=1)
+        else:
+            wide = round(cast("Number", width) * DAY)
+        if not 0 < wide < 2**62:
+            raise MaskError(f"the width of {self!r} is no duration that can separate dates")
+        start = microseconds(origin) if isinstance(origin, dt.date) else round(cast("Number", origin) * DAY)
+        return wide, start % wide
 
     def _between_edges(self, domain: Domain) -> Keyed:
         edges = cast("tuple[Any, ...]", self.edges)
-        if is_temporal(domain) != isinstance(edges[0], dt.date):
-            wanted = "dates" if is_temporal(domain) else "numbers"
+        dates = is_temporal(domain.kind)
+        if dates != isinstance(edges[0], dt.date):
+            wanted = "dates" if dates else "numbers"
             raise MaskError(f"{self!r} does not fit values of kind {domain.kind}: give {wanted} as edges")
-        if is_temporal(domain):
-            moments = np.array(edges, dtype="datetime64[us]")
-            keys, texts = np.searchsorted(moments, domain.values, side="right"), moment_texts(moments)
-        else:
-            keys = np.searchsorted(np.array(edges), domain.values, side="right")
-            texts = [number_text(edge) for edge in edges]
-        between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
-        names = [f"<{texts[0]}", *between, f">={texts[-1]}"]
-        return keys, lambda distinct: [names[k] for k in distinct]
+        thresholds = np.array(edges, dtype="datetime64[us]" if dates else None)
+        labels = self.edge_labels()
+        keys = np.searchsorted(thresholds, domain.values, side="right")
+        return keys, lambda distinct: [labels[k] for k in distinct]
 
     def _of_numbers(self, domain: Domain) -> Keyed:
         if isinstance(self.width, dt.timedelta) or isinstance(self.origin, dt.date):
@@ -115,7 +135,7 @@ class Bucketize(Mask):
         width, origin = cast("Number", self.width), cast("Number", self.origin)
         if isinstance(width, int) and isinstance(origin, int):
             origin %= width
-        keys = whole_steps(domain, width, origin, self)
+        keys = _whole_steps(domain, width, origin, self)
         w, o = exact(width), exact(origin)
 
         def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
@@ -127,18 +147,8 @@ class Bucketize(Mask):
         return keys, labels
 
     def _of_dates(self, domain: Domain) -> Keyed:
-        if isinstance(self.width, dt.timedelta):
-            width = self.width // dt.timedelta(microseconds=1)
-        else:
-            width = round(cast("Number", self.width) * DAY)
-        if isinstance(self.origin, dt.date):
-            origin = microseconds(self.origin)
-        else:
-            origin = round(cast("Number", self.origin) * DAY)
-        if not 0 < width < 2**62:
-            raise MaskError(f"the width of {self!r} is no duration that dates can be told apart by")
-        origin %= width
-        keys = integer_steps(domain_microseconds(domain), width, origin)
+        width, origin = self.microsecond_steps()
+        keys = _integer_steps(domain_microseconds(domain), width, origin)
 
         def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
             starts = origin + distinct * width
@@ -171,8 +181,8 @@ class Blur(Mask):
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real")
     instead: ClassVar[str] = "use Truncate for dates, Prefix for strings, or Suppress"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "width", number("the width of Blur", self.width, positive=True))
+    def _normal(self) -> dict[str, Any]:
+        return {"width": number("the width of Blur", self.width, positive=True)}
 
     def _keys(self, domain: Domain) -> Keyed:
         width = self.width
@@ -180,35 +190,35 @@ class Blur(Mask):
             quotient, rest = np.divmod(domain.values, width)
             keys = quotient + (2 * rest >= width)
             return keys, lambda distinct: [k * width for k in distinct.tolist()]
-        keys = whole_steps(domain, width, -width / 2, self)
+        keys = _whole_steps(domain, width, -width / 2, self)
         if isinstance(width, int):
             return keys, lambda distinct: [k * width for k in distinct.tolist()]
         w = exact(width)
         return keys, lambda distinct: [float(k * w) for k in distinct.tolist()]
 
 
-def integer_steps(values: npt.NDArray[np.int64], width: int, origin: int) -> npt.NDArray[np.int64]:
+def _integer_steps(values: npt.NDArray[np.int64], width: int, origin: int) -> npt.NDArray[np.int64]:
     """Return floor((values - origin) / width) for 0 <= origin < width; the difference might overflow."""
     quotient, rest = np.divmod(values, width)
     return quotient - (rest < origin)
 
 
-def whole_steps(domain: Domain, width: Number, origin: Number, mask: Mask) -> npt.NDArray[np.int64]:
+def _whole_steps(domain: Domain, width: Number, origin: Number, mask: Mask) -> npt.NDArray[np.int64]:
     """Return floor((values - origin) / width); a real value on an edge up to rounding is on it."""
     if domain.kind == "integer" and isinstance(width, int) and isinstance(origin, int):
-        return integer_steps(domain.values, width, origin)
+        return _integer_steps(domain.values, width, origin)
     values = domain.values.astype(np.float64)
     with np.errstate(over="ignore"):  # an overflow is caught by the next check
         steps = (values - origin) / width
         size = np.maximum(np.abs(values), abs(origin)) / width
-    if not np.all(size < 1e14):
+    if not np.all(size < MOST_STEPS):
         worst = domain.values[np.argmax(size)].item()
         raise MaskError(
             f"{mask!r} cannot tell steps apart at the value {worst!r}: "
             "take a larger width, or Bucketize with edges"
         )
     nearest = np.rint(steps)
-    on_edge = np.abs(steps - nearest) <= 4 * np.finfo(np.float64).eps * np.maximum(size, 1)
+    on_edge = np.abs(steps - nearest) <= ON_EDGE * np.maximum(size, 1)
     return np.where(on_edge, nearest, np.floor(steps)).astype(np.int64)
 
 
@@ -220,8 +230,7 @@ def _check_edges(edges: Any) -> tuple[Number | Moment, ...]:
         raise MaskError("Bucketize needs at least one edge; to make one group of everything use Suppress")
     if len({isinstance(edge, dt.date) for edge in checked}) > 1:
         raise MaskError("the edges of Bucketize must be all numbers or all dates")
-    ranks = [microseconds(edge) if isinstance(edge, dt.date) else edge for edge in checked]
-    for before, after, edge in zip(ranks, ranks[1:], checked[1:], strict=False):
-        if after <= before:
+    for before, edge in itertools.pairwise(checked):
+        if rank(edge) <= rank(before):
             raise MaskError(f"the edges of Bucketize must ascend strictly: {edge!r} does not; sort them")
     return tuple(checked)

@@ -1,11 +1,12 @@
-"""Masks worth trying on a domain, and how much each one hides."""
+"""Masks that make sense on a domain, and how much each one hides."""
 
 from __future__ import annotations
 
 import math
 
+from aegis_opt._options import number
 from aegis_opt.domain import Domain
-from aegis_opt.errors import InvalidInput, MaskError
+from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Grouping, Identity, Mask, Suppress
 from aegis_opt.masks._buckets import Blur, Bucketize
 from aegis_opt.masks._generalize import Generalize
@@ -14,7 +15,7 @@ from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import UNITS, Truncate
 
-STRENGTHS = {"light": 0.2, "medium": 0.5, "strong": 0.8}
+_STRENGTHS = {"light": 0.2, "medium": 0.5, "strong": 0.8}
 
 
 def information_loss(grouping: Grouping) -> float:
@@ -61,11 +62,10 @@ def candidate_masks(domain: Domain, *, strength: str | float | None = None) -> t
 
 def strength_value(strength: str | float) -> float:
     """Return a strength, in words or as a number, as a number from 0 to 1."""
-    if isinstance(strength, str) and strength in STRENGTHS:
-        return STRENGTHS[strength]
-    if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
-        raise InvalidInput(f"strength must be light, medium, strong or a number in [0, 1], not {strength!r}")
-    return float(strength)
+    if isinstance(strength, str) and strength in _STRENGTHS:
+        return _STRENGTHS[strength]
+    words = ", ".join(map(repr, _STRENGTHS))
+    return number(f"strength, if none of {words},", strength, least=0, most=1)
 
 
 def _proposals(domain: Domain) -> list[Mask]:
@@ -77,10 +77,10 @@ def _proposals(domain: Domain) -> list[Mask]:
         return [Prefix(length) for length in range(1, min(longest, 6))]
     ranges: list[Mask] = [Generalize(ranges=m) for m in (2, 3, 4, 5, 10)]
     ninetieth = domain.values[(9 * len(domain.values)) // 10].item()
-    if is_temporal(domain):
+    if is_temporal(domain.kind):
         return [*ranges, *(Truncate(unit) for unit in UNITS), TopCode(ninetieth)]
     low, high = domain.values[0].item(), domain.values[-1].item()
-    # Beyond 1e18 (or with infinite values) no width is exact enough to be worth proposing.
+    # Beyond 1e18, or with infinite values, no width is exact enough to be proposed.
     widths = [_round_number((high - low) / buckets) for buckets in (20, 8, 4)] if high - low < 1e18 else []
     widths = [width for width in dict.fromkeys(widths) if width > 0]
     return [

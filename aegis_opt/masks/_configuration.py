@@ -13,6 +13,7 @@ from aegis_opt.masks._base import Mask, mask_from_spec
 from aegis_opt.masks._documents import read_document, write_document
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
+from aegis_opt.masks._sql import select_sql
 
 
 class UnknownKey(UnknownName, KeyError):
@@ -71,7 +72,7 @@ class Configuration(Mapping[str, Mask]):
         columns: Sequence[str] | None = None,
         domains: Mapping[str, Domain | Kind] | None = None,
     ) -> str:
-        """Write the SELECT that masks a table; see `aegis_opt.release.select_sql` for the parameters.
+        """Write the SELECT that masks a table; `aegis_opt.release.select_sql` explains the parameters.
 
         Examples
         --------
@@ -82,8 +83,6 @@ class Configuration(Mapping[str, Mask]):
           '*' AS `name`
         FROM people
         """
-        from aegis_opt.masks._sql._select import select_sql  # the SQL of masks builds on the masks
-
         return select_sql(self, dialect, table, columns, domains)
 
     def __getitem__(self, attribute: str) -> Mask:
@@ -100,10 +99,7 @@ class Configuration(Mapping[str, Mask]):
         return len(self._masks)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Configuration, (
-            dict(self._masks),
-            self._name,
-        )  # read-only views are neither copied nor pickled
+        return Configuration, (dict(self._masks), self._name)  # a read-only view cannot be copied or pickled
 
     def __hash__(self) -> int:
         return hash(frozenset(self._masks.items()))

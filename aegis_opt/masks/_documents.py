@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from aegis_opt._files import atomic_path
+from aegis_opt._files import atomic_path, read_text
 from aegis_opt.errors import ConfigurationError
 
 _YAML = (".yaml", ".yml")
@@ -18,13 +18,8 @@ _YAML = (".yaml", ".yml")
 def read_document(path: str | Path) -> Any:
     """Return the content of a JSON or YAML file, chosen by its ending."""
     path = Path(path)
-    check_ending(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{str(path)!r} cannot be read ({error}): check the path and that it is UTF-8 text"
-        ) from error
+    _check_ending(path)
+    text = read_text(path, repr(str(path)), ConfigurationError)
     if not text.strip():
         raise ConfigurationError(f"{str(path)!r} is empty: it must hold {{name: {{attribute: mask}}}}")
     try:
@@ -36,7 +31,7 @@ def read_document(path: str | Path) -> Any:
 def write_document(document: Any, path: str | Path) -> None:
     """Write a JSON or YAML file, chosen by its ending, whole or not at all."""
     path = Path(path)
-    check_ending(path)
+    _check_ending(path)
     if path.suffix.lower() in _YAML:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None)
     else:
@@ -45,7 +40,7 @@ def write_document(document: Any, path: str | Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def check_ending(path: Path) -> None:
+def _check_ending(path: Path) -> None:
     """Refuse a file that is named neither as JSON nor as YAML."""
     if path.suffix.lower() not in (".json", *_YAML):
         raise ConfigurationError(f"{str(path)!r} must end in .json, .yaml or .yml, which says how to read it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +12,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masks._base import Keyed, Label, Mask, moment_texts
+from aegis_opt.masks._base import Keyed, Label, Mask
 from aegis_opt.masks._hierarchy import Hierarchy, match_all
 from aegis_opt.masks._mapping import Pairs, normal_mapping
-from aegis_opt.masks._parameters import (
-    DAY,
-    domain_microseconds,
-    integer,
-    is_temporal,
-    some,
-)
+from aegis_opt.masks._parameters import DAY, domain_microseconds, is_temporal, moment_texts, some
 
 _MOST_RANGES = 1_000_000
 _RANGED = ("integer", "real", "date", "datetime")
@@ -70,7 +66,7 @@ class Generalize(Mask):
 
     function: ClassVar[str] = "generalize"
 
-    def __post_init__(self) -> None:
+    def _normal(self) -> dict[str, Any]:
         if sum(way is not None for way in (self.mapping, self.ranges, self.hierarchy)) != 1:
             raise MaskError(
                 "Generalize needs exactly one of ranges=4, a mapping such as {'Young': [10, 17]}, "
@@ -79,35 +75,29 @@ class Generalize(Mask):
         if self.level is not None and self.hierarchy is None:
             raise MaskError("Generalize takes a level with a hierarchy only")
         if self.ranges is not None:
-            ranges = integer("the ranges of Generalize", self.ranges, 1, _MOST_RANGES)
-            object.__setattr__(self, "ranges", ranges)
-        elif self.mapping is not None:
-            object.__setattr__(self, "mapping", normal_mapping(self.mapping))
-        else:
-            self._check_hierarchy()
-
-    def _check_hierarchy(self) -> None:
+            what = "the ranges of Generalize"
+            return {"ranges": whole_number(what, self.ranges, least=1, most=_MOST_RANGES, error=MaskError)}
+        if self.mapping is not None:
+            return {"mapping": normal_mapping(self.mapping)}
         hierarchy = self.hierarchy
         if isinstance(hierarchy, str | Path):
             hierarchy = Hierarchy.from_csv(hierarchy)
         elif not isinstance(hierarchy, Hierarchy):
             hierarchy = Hierarchy(cast("Sequence[Sequence[Any]]", hierarchy))
-        object.__setattr__(self, "hierarchy", hierarchy)
         top = hierarchy.n_levels - 1
         if self.level is None:
             raise MaskError(f"Generalize needs the level of the hierarchy {hierarchy!r}: 0 to {top}")
-        object.__setattr__(
-            self, "level", integer(f"the level of the hierarchy {hierarchy!r}", self.level, 0, top)
-        )
+        what = f"the level of the hierarchy {hierarchy!r}"
+        level = whole_number(what, self.level, least=0, most=top, error=MaskError)
+        return {"hierarchy": hierarchy, "level": level}
 
     def __repr__(self) -> str:
         if self.ranges is not None:
             return f"Generalize(ranges={self.ranges})"
         if self.mapping is not None:
             masked = [label for label, _ in cast("Pairs", self.mapping)]
-            return f"Generalize({{{', '.join(f'{label!r}: [...]' for label in masked[:4])}" + (
-                ", ...})" if len(masked) > 4 else "})"
-            )
+            more = ", ..." if len(masked) > 4 else ""
+            return f"Generalize({{{', '.join(f'{label!r}: [...]' for label in masked[:4])}{more}}})"
         return f"Generalize(hierarchy={self.hierarchy!r}, level={self.level})"
 
     def to_spec(self) -> dict[str, Any]:
@@ -145,8 +135,9 @@ class Generalize(Mask):
 
     def _keys(self, domain: Domain) -> Keyed:
         if self.ranges is not None:
-            return _ranges(domain, self.ranges)
-        labels, cells, places = self._written()
+            starts, labels_of = ranges_of(domain, self.ranges)
+            return np.searchsorted(starts, domain.values, side="right") - 1, labels_of
+        labels, cells, places = self.written()
         found = match_all(domain.kind, cells, places)
         values = domain.values.tolist()
         keys = [found.get(value, -1) for value in values]
@@ -156,7 +147,7 @@ class Generalize(Mask):
             raise MaskError(f"{self!r} does not say what becomes of {some(outside)}: {way_out}")
         return np.array(keys, dtype=np.int64), lambda distinct: [labels[key] for key in distinct]
 
-    def _written(self) -> tuple[list[Label], list[Any], list[int]]:
+    def written(self) -> tuple[list[Label], list[Any], list[int]]:
         """Return the masked values, the written values, and the place of the masked value of each."""
         if self.mapping is not None:
             pairs = cast("Pairs", self.mapping)
@@ -168,39 +159,48 @@ class Generalize(Mask):
         return list(places), [row[0] for row in rows], own
 
 
-def _ranges(domain: Domain, m: int) -> Keyed:
+def ranges_of(domain: Domain, m: int) -> Keyed:
+    """Cut the extent of a domain into `m` ranges.
+
+    Returns
+    -------
+    starts : ndarray
+        Where the ranges start, of the type of the values. A value lies in the last range that starts at or
+        below it. Integer ranges that start above the greatest value are left out.
+    labels_of : callable
+        Gives the masked values of an array of places of ranges.
+    """
     values = domain.values
     if not len(values):
-        return np.zeros(0, dtype=np.int64), lambda _: []
-    if is_temporal(domain):
+        return values, lambda _: []
+    if is_temporal(domain.kind):
         return _equal_moments(domain, m)
-    if domain.kind == "integer":
+    if domain.kind == "integer" or all_whole(values):
         return _integer_ranges(values, m)
-    if np.all(np.abs(values) < 2.0**63) and np.array_equal(values, np.trunc(values)):
-        return _integer_ranges(values.astype(np.int64), m)
     return _equal_reals(values, m)
 
 
-def _integer_ranges(values: npt.NDArray[np.int64], m: int) -> Keyed:
+def all_whole(values: npt.NDArray[Any]) -> bool:
+    """Whether all reals are whole numbers of 64 bits, and are cut into ranges as integers are."""
+    return bool(np.all(np.abs(values) < 2.0**63) and np.array_equal(values, np.trunc(values)))
+
+
+def _integer_ranges(values: npt.NDArray[Any], m: int) -> Keyed:
     lo, hi = int(values[0]), int(values[-1])
     q, r = divmod(hi - lo, m)
 
-    def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
-        starts = [(i, lo + i * (q + 1) + min(i, r)) for i in distinct.tolist()]
-        return [f"[{start}, {start + q + (i < r)}]" for i, start in starts]
+    def start(i: int) -> int:
+        return lo + i * (q + 1) + min(i, r)
 
-    if m == 1:
-        return np.zeros(len(values), dtype=np.int64), labels
-    # Unsigned, because hi - lo may need all 64 bits. Ranges hold q + 2 integers up to r, then q + 1.
-    offset = values.astype(np.uint64) - values[:1].astype(np.uint64)
-    longer = np.uint64(r * (q + 2))
-    within = np.minimum(offset, longer)
-    keys = np.where(
-        offset < longer,
-        within // np.uint64(q + 2),
-        np.uint64(r) + (offset - within) // np.uint64(q + 1),
-    )
-    return keys.astype(np.int64), labels
+    def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
+        return [f"[{start(i)}, {start(i) + q + (i < r)}]" for i in distinct.tolist()]
+
+    reached = list(itertools.takewhile(lambda first: first <= hi, map(start, range(m))))
+    starts = np.array(reached, dtype=values.dtype)
+    if values.dtype.kind == "f":  # the least real that is not below a start, which may be no real itself
+        low = [int(x) < first for x, first in zip(starts, reached, strict=True)]
+        starts = np.where(low, np.nextafter(starts, np.inf), starts)
+    return starts, labels
 
 
 def _equal_reals(values: npt.NDArray[Any], m: int) -> Keyed:
@@ -211,8 +211,7 @@ def _equal_reals(values: npt.NDArray[Any], m: int) -> Keyed:
         )
     edges = np.linspace(lo, hi, m + 1)
     short = [f"{edge:.6g}" for edge in edges]
-    texts = short if len(set(short)) == m + 1 else [repr(float(edge)) for edge in edges]
-    return _between(values, edges, texts)
+    return _between(edges, short if len(set(short)) == m + 1 else [repr(float(edge)) for edge in edges])
 
 
 def _equal_moments(domain: Domain, m: int) -> Keyed:
@@ -221,14 +220,13 @@ def _equal_moments(domain: Domain, m: int) -> Keyed:
     lo, hi = int(stamps[0]), int(stamps[-1])
     span = (hi - lo) // unit
     edges = [lo + unit * -(-i * span // m) for i in range(m + 1)]  # rounded up to a whole day or microsecond
-    moments = np.array(edges, dtype=np.int64)
-    return _between(stamps, moments, moment_texts(moments.astype("datetime64[us]")))
+    moments = np.array(edges, dtype="datetime64[us]")
+    return _between(moments.astype(domain.values.dtype), moment_texts(moments))
 
 
-def _between(values: npt.NDArray[Any], edges: npt.NDArray[Any], texts: list[str]) -> Keyed:
-    """Group by [edge, next edge), the last one closed; a range between equal edges stays empty."""
+def _between(edges: npt.NDArray[Any], texts: list[str]) -> Keyed:
+    """Make ranges [edge, next edge), the last one closed; one between equal edges stays empty."""
     last = len(edges) - 2
-    keys = np.searchsorted(edges[1:-1], values, side="right")
-    return keys, lambda distinct: [
+    return edges[:-1], lambda distinct: [
         f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in distinct.tolist()
     ]

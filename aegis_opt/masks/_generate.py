@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from aegis_opt._options import flag, whole_number
 from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, InvalidInput, SourceError, UnknownColumn
+from aegis_opt.errors import ConfigurationError, InvalidInput, UnknownColumn
 from aegis_opt.masks._base import Mask, group_attribute
 from aegis_opt.masks._candidates import (
     candidate_masks,
@@ -20,8 +20,9 @@ from aegis_opt.masks._candidates import (
     strength_value,
 )
 from aegis_opt.masks._configuration import Configuration, Configurations
+from aegis_opt.sources import scan_domains
 
-_SPREAD = 0.2  # how far from the wanted strength a weight has fallen to 1/e
+_WIDTH = 0.2  # how far from the wanted strength a weight has fallen to 1/e
 
 
 def generate_configurations(
@@ -71,10 +72,9 @@ def generate_configurations(
     >>> list(configurations), list(configurations["config01"])
     (['config01', 'config02', 'config03'], ['age', 'sex'])
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidInput(f"n must be a positive number of configurations, not {n!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InvalidInput(f"seed must be an integer >= 0, not {seed!r}")
+    n = whole_number("n", n, least=1)
+    seed = whole_number("seed", seed, least=0)
+    flag("include_suppress", include_suppress)
     wanted = strength_value(strength)
     names = _names(name, n)
     masks: list[list[Mask]] = []
@@ -84,7 +84,7 @@ def generate_configurations(
         found = distinct_candidates(domain, include_suppress)
         losses = np.array([information_loss(grouping) for _, grouping in found])
         masks.append([mask for mask, _ in found])
-        weights.append(-(((losses - wanted) / _SPREAD) ** 2))
+        weights.append(-(((losses - wanted) / _WIDTH) ** 2))
     count = math.prod(map(len, masks))
     if n > count:
         raise ConfigurationError(
@@ -164,23 +164,22 @@ def count_configurations(
 
 
 def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
-    """Return the domain of every attribute; the label's may be among them.
+    """Return the domain of every attribute and of the label.
 
     Parameters
     ----------
-    data_or_schema : DataFrame, mapping of str to Domain, or any source
-        What is no frame of pandas and no mapping is scanned as a source.
+    data_or_schema : mapping of str to Domain, or any source
+        The domains themselves, or records to find them in.
     label : str
         Must be one of the attributes.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> domains_of(pd.DataFrame({"age": [20, 30, 20], "y": [0, 1, 1]}), "y")["age"].to_list()
     [20, 30]
     """
-    if isinstance(data_or_schema, pd.DataFrame):
-        domains = _domains_of_frame(data_or_schema)
-    elif isinstance(data_or_schema, Mapping):
+    if isinstance(data_or_schema, Mapping):
         domains = dict(data_or_schema)
         for attribute, domain in domains.items():
             if not isinstance(domain, Domain):
@@ -189,26 +188,9 @@ def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
                     "write Domain.of(values)"
                 )
     else:
-        from aegis_opt.sources import scan_domains
-
-        return scan_domains(data_or_schema, label)
+        domains = scan_domains(data_or_schema)
     if label not in domains:
         raise UnknownColumn("label column", label, map(str, domains))
-    return domains
-
-
-def _domains_of_frame(frame: pd.DataFrame) -> dict[str, Domain]:
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()].unique().tolist()
-        raise SourceError(f"columns occur more than once: {', '.join(map(repr, twice))}; rename them")
-    if frame.empty:
-        raise SourceError("the table has no rows, so its attributes have no values: nothing can be masked")
-    domains = {}
-    for attribute, column in frame.items():
-        try:
-            domains[str(attribute)] = Domain.of(column.unique().tolist())
-        except InvalidInput as error:
-            raise SourceError(f"attribute {attribute!r}: {error}") from error
     return domains
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aegis_opt.domain import Kind
+from aegis_opt._files import read_text
+from aegis_opt.domain import Kind, plain
 from aegis_opt.errors import MaskError
-from aegis_opt.masks._parameters import scalar, some
+from aegis_opt.masks._parameters import some
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Hierarchy:
                     f"{where}: rows {seen[cells[0]]} and {i} are both for {cells[0]!r}; remove one"
                 )
             seen[cells[0]] = i
-        object.__setattr__(self, "rows", tuple(rows))
+        vars(self).update(rows=tuple(rows))
 
     @classmethod
     def from_csv(cls, path: str | Path, delimiter: str | None = None) -> Hierarchy:
@@ -74,20 +75,15 @@ class Hierarchy:
             By default ``;`` if it splits the first row, otherwise ``,``.
         """
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise MaskError(
-                f"the hierarchy {str(path)!r} cannot be read ({error}): check its path and that it is UTF-8"
-            ) from error
-        lines = text.splitlines(keepends=True)
+        where = f"the hierarchy {str(path)!r}"
+        lines = read_text(path, where, MaskError).splitlines(keepends=True)
         if delimiter is None:
             first = next(csv.reader(lines, delimiter=";"), [])
             delimiter = ";" if len(first) > 1 else ","
         try:
             rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
         except csv.Error as error:
-            raise MaskError(f"the hierarchy {str(path)!r} is no CSV file: {error}") from error
+            raise MaskError(f"{where} is no CSV file: {error}") from error
         return cls(rows, path)
 
     @property
@@ -168,7 +164,7 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
 
 
 def _text(cell: Any) -> str:
-    cell = scalar(cell)
+    cell = plain(cell)
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     if isinstance(cell, dt.date):

@@ -7,12 +7,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from aegis_opt.domain import plain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Label
-from aegis_opt.masks._parameters import scalar
 
 Pairs = tuple[tuple[Label, tuple[Any, ...]], ...]
 
@@ -34,11 +31,11 @@ def normal_mapping(mapping: Any) -> Pairs:
     owner: dict[Any, Label] = {}
     pairs: dict[Label, tuple[Any, ...]] = {}
     for raw, values in items:
-        label = scalar(raw)
+        label = plain(raw)
         if not isinstance(label, str | int | float) or (
             isinstance(label, float) and not math.isfinite(label)
         ):
-            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {label!r}")
+            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {raw!r}")
         if label in pairs:
             raise MaskError(f"the masked value {label!r} occurs twice in the mapping: merge its lists")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
@@ -56,20 +53,14 @@ def normal_mapping(mapping: Any) -> Pairs:
 
 def _normal(value: Any) -> Any:
     """Return a listed value as JSON holds it: dates as text, whole numbers as ints, missing as None."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]")  # nanoseconds would come out as a plain integer
-    value = scalar(value)
-    if value is None or value is pd.NA or value is pd.NaT:
-        return None
+    value = plain(value)
     if isinstance(value, float):
-        if math.isnan(value):
-            return None
         if math.isinf(value):
             return str(value)  # JSON has no infinity; as text it matches the number again
         return int(value) if value.is_integer() else value
     if isinstance(value, dt.date):
         return value.isoformat()
-    if not isinstance(value, str | int):
+    if value is not None and not isinstance(value, str | int):
         raise MaskError(f"a mapping lists text, numbers, booleans, dates or None, not {value!r}")
     return value
 

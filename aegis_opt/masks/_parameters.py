@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt.domain import Domain
+from aegis_opt import _options
+from aegis_opt.domain import Domain, Kind, plain
 from aegis_opt.errors import MaskError
 
 Number = int | float
@@ -20,19 +20,10 @@ DAY = 86_400_000_000  # microseconds
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def scalar(value: Any) -> Any:
-    """Return a NumPy scalar as the Python one it stands for, anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def number(what: str, value: Any, *, positive: bool = False) -> Number:
-    """Return a finite number, as an int when it is whole."""
-    value = scalar(value)
-    wanted = f"{what} must be a {'positive ' if positive else ''}finite number"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MaskError(f"{wanted}, not {value!r}")
-    if not math.isfinite(value) or (positive and value <= 0):
-        raise MaskError(f"{wanted}, not {value!r}")
+    """Return a finite number of 64 bits, as an int when it is whole."""
+    _options.number(what, value, above=0 if positive else None, error=MaskError)
+    value = plain(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -42,20 +33,8 @@ def number(what: str, value: Any, *, positive: bool = False) -> Number:
     return value  # type: ignore[no-any-return]
 
 
-def integer(what: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return an integer within bounds; neither a bool nor a float is one."""
-    value = scalar(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise MaskError(f"{what} must be an integer >= {least}, not {value!r}")
-    if most is not None and value > most:
-        raise MaskError(f"{what} must be at most {most}, not {value!r}")
-    return value
-
-
 def number_or_moment(what: str, value: Any) -> Number | Moment:
     """Return a finite number, a date or a datetime; text is read as ISO 8601."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
         text = value
         try:
@@ -64,13 +43,10 @@ def number_or_moment(what: str, value: Any) -> Number | Moment:
             raise MaskError(
                 f"{what} must be a number or a date such as 2020-12-31 (ISO 8601), not {text!r}"
             ) from None
-    if isinstance(value, dt.datetime):
-        if value.tzinfo is not None:
-            raise MaskError(f"{what} must have no time zone, as the columns have none; got {value!r}")
-        return dt.datetime(*value.timetuple()[:6], value.microsecond)  # a pandas Timestamp is one, too
-    if isinstance(value, dt.date):
-        return value
-    return number(what, value)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        raise MaskError(f"{what} must have no time zone, as the columns have none; got {value!r}")
+    moment = plain(value)
+    return moment if isinstance(moment, dt.date) else number(what, value)
 
 
 def microseconds(moment: Moment) -> int:
@@ -80,14 +56,20 @@ def microseconds(moment: Moment) -> int:
     return (moment - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-def is_temporal(domain: Domain) -> bool:
-    """Tell whether the values are dates or datetimes."""
-    return domain.kind in ("date", "datetime")
+def is_temporal(kind: Kind) -> bool:
+    """Tell whether values of a kind are dates or datetimes."""
+    return kind in ("date", "datetime")
 
 
 def domain_microseconds(domain: Domain) -> npt.NDArray[np.int64]:
     """Return dates or datetimes as microseconds since 1970-01-01."""
     return domain.values.astype("datetime64[us]").astype(np.int64)
+
+
+def moment_texts(moments: npt.NDArray[Any]) -> list[str]:
+    """Return dates or datetimes in ISO 8601, without a time of day when it is midnight."""
+    texts: list[str] = np.datetime_as_string(moments).tolist()
+    return [text.removesuffix(".000000").removesuffix("T00:00:00") for text in texts]
 
 
 def exact(value: Number) -> Decimal:
@@ -101,6 +83,18 @@ def number_text(value: Number | Decimal) -> str:
     if decimal == 0:
         return "0"
     return f"{decimal:f}" if -7 <= decimal.adjusted() <= 20 else str(decimal)
+
+
+def bound_text(bound: Any) -> str:
+    """Return a number or a moment as masked values show it."""
+    if isinstance(bound, dt.date):
+        return moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
+    return number_text(bound)
+
+
+def rank(bound: Any) -> Any:
+    """Return a number that bounds and values, numbers or moments, can be compared by."""
+    return microseconds(bound) if isinstance(bound, dt.date) else bound
 
 
 def some(values: Iterable[Any], at_most: int = 5) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
-from aegis_opt.masks._parameters import integer
 
 _POWERS = 10 ** np.arange(20, dtype=np.uint64)  # 10**19 is the last one below 2**64
 
@@ -40,8 +40,8 @@ class EraseDigits(Mask):
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real")
     instead: ClassVar[str] = "use Prefix for strings, Truncate for dates, or Suppress"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "digits", integer("the digits of EraseDigits", self.digits, 0))
+    def _normal(self) -> dict[str, Any]:
+        return {"digits": whole_number("the digits of EraseDigits", self.digits, least=0, error=MaskError)}
 
     def _keys(self, domain: Domain) -> Keyed:
         size = _integer_parts(domain)
@@ -51,7 +51,6 @@ class EraseDigits(Mask):
         # The key of a number with no digit left is its length, which no kept number can be confused with.
         keys = np.where(length <= digits, ~length.astype(np.uint64), kept)
         shortest = 2**64 - 1 - 20
-
         zeros = "0" * digits
 
         def labels(distinct: npt.NDArray[np.uint64]) -> list[str]:
@@ -86,8 +85,8 @@ class Prefix(Mask):
     kinds: ClassVar[tuple[str, ...]] = ("integer", "string")
     instead: ClassVar[str] = "use Bucketize for reals, Truncate for dates, or Suppress"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "length", integer("the length of Prefix", self.length, 1))
+    def _normal(self) -> dict[str, Any]:
+        return {"length": whole_number("the length of Prefix", self.length, least=1, error=MaskError)}
 
     def _keys(self, domain: Domain) -> Keyed:
         n = self.length

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masks._base import Keyed, Label, Mask, moment_texts, value_labels
+from aegis_opt.masks._base import Keyed, Label, Mask, value_labels
 from aegis_opt.masks._parameters import (
     Moment,
     Number,
+    bound_text,
     domain_microseconds,
     is_temporal,
-    microseconds,
     number_or_moment,
-    number_text,
+    rank,
 )
 
 
@@ -46,54 +46,42 @@ class TopCode(Mask):
     function: ClassVar[str] = "top_code"
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real", "date", "datetime")
 
-    def __post_init__(self) -> None:
-        if self.top is None and self.bottom is None:
+    def _normal(self) -> dict[str, Any]:
+        given = {"top": self.top, "bottom": self.bottom}
+        bounds: dict[str, Any] = {
+            name: number_or_moment(f"the {name} of TopCode", bound)
+            for name, bound in given.items()
+            if bound is not None
+        }
+        if not bounds:
             raise MaskError("TopCode needs a top, a bottom or both: TopCode(90)")
-        for name in ("top", "bottom"):
-            if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, number_or_moment(f"the {name} of TopCode", getattr(self, name))
-                )
-        if self.top is None or self.bottom is None:
-            return
-        if isinstance(self.top, dt.date) != isinstance(self.bottom, dt.date):
+        if len({isinstance(bound, dt.date) for bound in bounds.values()}) > 1:
             raise MaskError("top and bottom of TopCode must be both numbers or both dates")
-        if _rank(self.bottom) >= _rank(self.top):
+        if len(bounds) == 2 and rank(bounds["bottom"]) >= rank(bounds["top"]):
             raise MaskError(f"the bottom of TopCode must be below its top: {self.bottom!r}, {self.top!r}")
+        return bounds
 
     def _keys(self, domain: Domain) -> Keyed:
-        values = domain_microseconds(domain) if is_temporal(domain) else domain.values
+        dates = is_temporal(domain.kind)
+        values = domain_microseconds(domain) if dates else domain.values
         for bound in (self.top, self.bottom):
-            if bound is not None and isinstance(bound, dt.date) != is_temporal(domain):
+            if bound is not None and isinstance(bound, dt.date) != dates:
                 raise MaskError(
                     f"{self!r} does not fit values of kind {domain.kind}: "
-                    f"give {'dates' if is_temporal(domain) else 'numbers'}"
+                    f"give {'dates' if dates else 'numbers'}"
                 )
         # Values ascend, so what is hidden at an end is a run of it; its key is its first value's place.
         n = len(values)
-        first = 0 if self.bottom is None else int(np.searchsorted(values, _rank(self.bottom), side="right"))
-        last = n if self.top is None else int(np.searchsorted(values, _rank(self.top), side="left"))
+        first = 0 if self.bottom is None else int(np.searchsorted(values, rank(self.bottom), side="right"))
+        last = n if self.top is None else int(np.searchsorted(values, rank(self.top), side="left"))
         keys = np.arange(n)
         keys[:first] = -1
         keys[last:] = n
         middle = value_labels(domain)[first:last]
 
         def labels(_: npt.NDArray[Any]) -> list[Label]:
-            low = [f"<={_text(self.bottom)}"] if first else []
-            high = [f">={_text(self.top)}"] if last < n else []
+            low = [f"<={bound_text(self.bottom)}"] if first else []
+            high = [f">={bound_text(self.top)}"] if last < n else []
             return [*low, *middle, *high]
 
         return keys, labels
-
-
-def _text(bound: Any) -> str:
-    return (
-        moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
-        if isinstance(bound, dt.date)
-        else number_text(bound)
-    )
-
-
-def _rank(bound: Any) -> Any:
-    """Return a number that bounds and values can be compared by."""
-    return microseconds(bound) if isinstance(bound, dt.date) else bound

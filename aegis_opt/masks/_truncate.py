@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import one_of
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
@@ -39,9 +40,8 @@ class Truncate(Mask):
     kinds: ClassVar[tuple[str, ...]] = ("date", "datetime")
     instead: ClassVar[str] = "use Bucketize for numbers, Prefix for strings, or convert the column to dates"
 
-    def __post_init__(self) -> None:
-        if self.unit not in UNITS:
-            raise MaskError(f"the unit of Truncate must be one of {', '.join(UNITS)}, not {self.unit!r}")
+    def _normal(self) -> dict[str, Any]:
+        return {"unit": one_of("the unit of Truncate", self.unit, UNITS, error=MaskError)}
 
     def _keys(self, domain: Domain) -> Keyed:
         if self.unit == "quarter":

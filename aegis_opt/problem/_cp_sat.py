@@ -30,15 +30,16 @@ class CpSatSolution:
     ----------
     cells : int array, shape (cells,)
         The table.
-    objective, bound : float
-        What it costs, and what every table costs at least.
+    objective, bound : int
+        What it costs, and what every table costs at least. CP-SAT reports both as floating-point numbers that
+        can be just below the whole ones they stand for; here they are whole.
     proved : bool
         Whether no table costs less.
     """
 
     cells: IntArray
-    objective: float
-    bound: float
+    objective: int
+    bound: int
     proved: bool
 
 
@@ -164,7 +165,7 @@ class WholeTables:
             raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
         return CpSatSolution(
             cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
-            objective=solver.objective_value,
-            bound=solver.best_objective_bound,
+            objective=int(solver.value(objective)),
+            bound=math.ceil(solver.best_objective_bound - 1e-6),
             proved=status == self._cp_model.OPTIMAL,
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +16,26 @@ from aegis_opt._files import nameless_path
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, OutputError, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask
-from aegis_opt.release._duckdb import Rows, masked_columns, needed_domains
-from aegis_opt.release._progress import Report, readable, reported
+from aegis_opt.release._duckdb import DuckDBRows, masked_columns
+from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows
-from aegis_opt.sources._duckdb_engine import interruptible, open_table
+from aegis_opt.sources._counts import Progress
+from aegis_opt.sources._csv_files import CsvTable
+from aegis_opt.sources._duckdb_engine import connect, interruptible, open_table
 from aegis_opt.sources._engine import first_lines
-from aegis_opt.sources._files import CsvTable
+from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
+from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
 from aegis_opt.sources._tables import (
     ArrowTable,
     PandasTable,
     PolarsTable,
     RelationTable,
-    Table,
-    quoted,
-    same_but_for_case,
+    SourceTable,
 )
 
 if TYPE_CHECKING:
     import duckdb
-
-_SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-_PARQUET = (".parquet", ".pq")
 
 
 def apply_configuration(
@@ -44,14 +43,14 @@ def apply_configuration(
     configuration: Configuration | Mapping[str, Mask],
     *,
     output: str | os.PathLike[str] | None = None,
-    progress: Report | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
-        See `aegis_opt.sources._scan`. It is never modified.
+        See `aegis_opt.sources.scan`. It is never modified.
     configuration : Configuration or mapping of str to Mask
         The masks. Columns that it does not name, and the order of the rows (but Spark's have none), stay as
         they are.
@@ -89,8 +88,6 @@ def apply_configuration(
     0  [10, 20)   good
     1  [40, 50)   poor
     """
-    import duckdb
-
     path = None if output is None else _output_path(output)
     if is_spark(source):
         if path is not None:
@@ -98,20 +95,15 @@ def apply_configuration(
                 "Spark writes its DataFrames by itself: mask without output=, then .write.parquet(...)"
             )
         return _on_spark(source, configuration).masked()
-    table, names, masks = _opened(source, configuration)
-    with (
-        tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder,
-        duckdb.connect(config={"temp_directory": folder}) as connection,
-        readable(table.description),
-    ):
+    with _opened(source, configuration) as masking:
 
         def work() -> Any:
             if path is not None:
-                return _write(table, names, masks, path, connection, progress)
-            with reported(_own(table, connection), progress, f"masking {table.description}"):
-                return _same_type(table, names, masks, connection)
+                return masking.write(path, progress)
+            with reported(masking.own, progress, f"masking {masking.table.description}"):
+                return masking.same_type()
 
-        return work() if _own(table, connection) is None else interruptible(work, connection.interrupt)
+        return work() if masking.own is None else interruptible(work, masking.own.interrupt)
 
 
 def source_domains(source: object, configuration: Configuration | Mapping[str, Mask]) -> dict[str, Domain]:
@@ -134,36 +126,30 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
     >>> source_domains(pd.DataFrame({"age": [17, 42, 30]}), {"age": Generalize(ranges=2)})["age"].to_list()
     [17, 42]
     """
-    import duckdb
-
     if is_spark(source):
-        return needed_domains(_on_spark(source, configuration))
-    table, names, masks = _opened(source, configuration)
-    chosen = tuple(name for name in names if name in masks)
-    with duckdb.connect() as connection, readable(table.description):
-        if not chosen:
-            return {}
-        relation = table.select(connection, [names.index(name) for name in chosen])
-        return needed_domains(Rows.of(relation, chosen, masks, table.description))
+        return _on_spark(source, configuration).needed_domains()
+    with _opened(source, configuration) as masking:
+        return masking.rows(masking.masked_names).needed_domains() if masking.masked_names else {}
 
 
-def _opened(
-    source: object, configuration: Configuration | Mapping[str, Mask]
-) -> tuple[Table, tuple[str, ...], dict[str, Mask]]:
-    """Open a source; return its columns and the masks that change any of them."""
+@contextmanager
+def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -> Iterator[_Masking]:
+    """Open a source, and a connection to mask it on."""
     table = open_table(source)
     names = table.names()
-    known = _checked(configuration, names, table.description)
-    return table, names, {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
+    known = checked_configuration(configuration, names, table.description)
+    masks = {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
+    with connect() as connection, readable(table.description):
+        yield _Masking(table, names, masks, connection)
 
 
 def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
     engine = SparkEngine(frame)
-    return SparkRows(frame, _checked(configuration, engine.names(), engine.description))
+    return SparkRows(frame, checked_configuration(configuration, engine.names(), engine.description))
 
 
-def _checked(
-    configuration: Configuration | Mapping[str, Mask], names: tuple[str, ...], description: str
+def checked_configuration(
+    configuration: Configuration | Mapping[str, Mask], names: Sequence[str], description: str
 ) -> Configuration:
     """Return a configuration all of whose attributes are columns."""
     given: object = configuration
@@ -176,68 +162,104 @@ def _checked(
         configuration = Configuration(configuration)
     for name in configuration:
         if name not in names:
-            where = f"Configuration {configuration.name!r} masks it in {description}."
-            raise UnknownColumn("column", name, names, where)
+            which = f"Configuration {configuration.name!r}" if configuration.name else "The configuration"
+            raise UnknownColumn("column", name, names, f"{which} masks it in {description}.")
     return configuration
 
 
-def _own(table: Table, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection | None:
-    """Return the connection that a table is masked on if it is ours: a relation has one of its own."""
-    return None if isinstance(table, RelationTable) else connection
+@dataclass(frozen=True)
+class _Masking:
+    """A table that is masked on a connection.
 
+    Parameters
+    ----------
+    table : SourceTable
+        The table.
+    names : tuple of str
+        Its columns.
+    masks : mapping of str to Mask
+        The masks that change a column.
+    connection : DuckDBPyConnection
+        Where the table is read.
+    """
 
-def masked_relation(
-    relation: duckdb.DuckDBPyRelation,
-    names: tuple[str, ...],
-    configuration: Mapping[str, Mask],
-    description: str,
-    connection: duckdb.DuckDBPyConnection | None,
-) -> duckdb.DuckDBPyRelation:
-    """Mask a relation with columns c0, c1, ...; lookups are stored on the connection, if there is one."""
-    rows = Rows.of(relation, names, configuration, description)
-    return rows.masked(masked_columns(rows), None if connection is None else table_store(connection))
+    table: SourceTable
+    names: tuple[str, ...]
+    masks: Mapping[str, Mask]
+    connection: duckdb.DuckDBPyConnection
 
+    @property
+    def own(self) -> duckdb.DuckDBPyConnection | None:
+        """The connection that the table is masked on if it is ours: a relation has one of its own."""
+        return None if isinstance(self.table, RelationTable) else self.connection
 
-def table_store(connection: duckdb.DuckDBPyConnection) -> Callable[[str], str]:
-    """Return a function that stores the result of a query as a table and returns its name."""
-    names: list[str] = []
+    @property
+    def masked_names(self) -> list[str]:
+        """The columns that a mask changes."""
+        return [name for name in self.names if name in self.masks]
 
-    def store(query: str) -> str:
-        names.append(f"lookup{len(names)}")
-        connection.execute(f"CREATE TEMP TABLE {names[-1]} AS {query}")
-        return names[-1]
+    def rows(self, names: Sequence[str], as_text: bool = False) -> DuckDBRows:
+        """Read columns of the table; `as_text` leaves those of a CSV file that no mask changes untouched."""
+        places = {name: i for i, name in enumerate(self.names)}
+        positions = [places[name] for name in names]
+        if as_text and isinstance(self.table, CsvTable):
+            untouched = {places[name] for name in names if name not in self.masks}
+            relation = self.table.select(self.connection, positions, untouched)
+        else:
+            relation = self.table.select(self.connection, positions)
+        return DuckDBRows.of(relation, names, self.masks, self.table.description)
 
-    return store
+    def masked(self, rows: DuckDBRows) -> duckdb.DuckDBPyRelation:
+        """Mask rows; lookups are stored on the connection if it is ours."""
+        return rows.masked(masked_columns(rows), self.own)
 
+    def same_type(self) -> Any:
+        """Return the masked table as what the source is."""
+        table, chosen = self.table, self.masked_names
+        if isinstance(table, RelationTable):
+            return _renamed(self.masked(self.rows(self.names)), self.names)
+        if not isinstance(table, PandasTable | PolarsTable | ArrowTable):
+            return self.masked(self.rows(self.names)).df().set_axis(list(self.names), axis="columns")
+        if not chosen:
+            if isinstance(table, ArrowTable):
+                return table.table
+            return table.frame.clone() if isinstance(table, PolarsTable) else table.frame.copy()
+        masked = self.masked(self.rows(chosen))  # the other columns need not leave the frame
+        if isinstance(table, PandasTable):
+            return replaced_in_pandas(table.frame, chosen, masked)
+        if isinstance(table, PolarsTable):
+            columns = masked.pl()
+            return table.frame.with_columns(columns[f"c{i}"].alias(name) for i, name in enumerate(chosen))
+        result, columns = table.table, masked.to_arrow_table()
+        for i, name in enumerate(chosen):
+            result = result.set_column(self.names.index(name), name, columns.column(i))
+        return result
 
-def _same_type(
-    table: Table, names: tuple[str, ...], masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection
-) -> Any:
-    """Return the masked table as what the source is."""
-    everything = range(len(names))
-    if isinstance(table, RelationTable):
-        relation = table.select(connection, everything)
-        masked = masked_relation(relation, names, masks, table.description, None)
-        return masked.project(", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(names)))
-    if not isinstance(table, PandasTable | PolarsTable | ArrowTable):
-        relation = table.select(connection, everything)
-        frame = masked_relation(relation, names, masks, table.description, connection).df()
-        return frame.set_axis(list(names), axis="columns")
-    chosen = tuple(name for name in names if name in masks)  # the others need not leave the frame
-    if isinstance(table, ArrowTable):
-        return _replaced_in_arrow(table, names, chosen, masks, connection)
-    if not chosen:
-        return table.frame.copy() if isinstance(table, PandasTable) else table.frame.clone()
-    relation = table.select(connection, [names.index(name) for name in chosen])
-    masked = masked_relation(relation, chosen, masks, table.description, connection)
-    if isinstance(table, PandasTable):
-        return replaced_in_pandas(table.frame, chosen, masked)
-    columns = masked.pl()
-    return table.frame.with_columns(columns[f"c{i}"].alias(name) for i, name in enumerate(chosen))
+    def write(self, path: Path, progress: Progress | None) -> Path:
+        """Write the masked table to a file, whole or not at all."""
+        import duckdb
+
+        if alike := same_but_for_case(self.names):
+            raise SourceError(
+                f"{self.table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written "
+                "by DuckDB cannot have both: rename one, or mask a frame without an output"
+            )
+        with reported(self.own, progress, f"reading {self.table.description}"):
+            rows = self.rows(self.names, as_text=path.name.lower().endswith(CSV + TSV))
+            masked = _renamed(self.masked(rows), self.names)
+        with nameless_path(path) as temporary, reported(self.own, progress, f"writing {path}"):
+            try:
+                _copy(masked, temporary, path.name.lower())
+            except duckdb.IOException as error:
+                system = re.search(r'"errno":"(\d+)"', str(error))
+                if system is not None and str(temporary) in str(error):
+                    raise OSError(int(system[1]), os.strerror(int(system[1]))) from error
+                raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
+        return path
 
 
 def replaced_in_pandas(
-    frame: pd.DataFrame, names: tuple[str, ...], masked: duckdb.DuckDBPyRelation
+    frame: pd.DataFrame, names: Sequence[str], masked: duckdb.DuckDBPyRelation
 ) -> pd.DataFrame:
     """Return the frame with the masked columns, which come in the order of `names`, in place of its own."""
     columns = masked.df().set_axis(frame.index)
@@ -247,20 +269,9 @@ def replaced_in_pandas(
     return result
 
 
-def _replaced_in_arrow(
-    table: ArrowTable,
-    names: tuple[str, ...],
-    chosen: tuple[str, ...],
-    masks: Mapping[str, Mask],
-    connection: duckdb.DuckDBPyConnection,
-) -> Any:
-    result = table.table
-    if chosen:
-        relation = table.select(connection, [names.index(name) for name in chosen])
-        masked = masked_relation(relation, chosen, masks, table.description, connection).to_arrow_table()
-        for i, name in enumerate(chosen):
-            result = result.set_column(names.index(name), name, masked.column(i))
-    return result
+def _renamed(relation: duckdb.DuckDBPyRelation, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
+    """Call the columns c0, c1, ... of a relation by their names."""
+    return relation.project(", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(names)))
 
 
 def _output_path(output: object) -> Path:
@@ -268,61 +279,16 @@ def _output_path(output: object) -> Path:
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
     path = Path(output)
-    known = (*_SEPARATORS, *_PARQUET)
-    if not path.name.lower().endswith(known):
-        raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(known)}")
-    return path
-
-
-def _write(
-    table: Table,
-    names: tuple[str, ...],
-    masks: Mapping[str, Mask],
-    path: Path,
-    connection: duckdb.DuckDBPyConnection,
-    progress: Report | None,
-) -> Path:
-    """Write the masked table beside its place, then move it there."""
-    import duckdb
-
-    _check_case(table, names)
-    own = _own(table, connection)
-    with reported(own, progress, f"reading {table.description}"):
-        if isinstance(table, CsvTable) and path.name.lower().endswith(tuple(_SEPARATORS)):
-            untouched = {i for i, name in enumerate(names) if name not in masks}
-            relation = table.select(connection, range(len(names)), untouched)
-        else:
-            relation = table.select(connection, range(len(names)))
-        masked = masked_relation(relation, names, masks, table.description, own)
-    named = masked.project(", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(names)))
-    with nameless_path(path) as temporary, reported(own, progress, f"writing {path}"):
-        try:
-            _copy(named, temporary, path.name.lower())
-        except duckdb.IOException as error:
-            system = re.search(r'"errno":"(\d+)"', str(error))
-            if system is not None and str(temporary) in str(error):
-                raise OSError(int(system[1]), os.strerror(int(system[1]))) from error
-            raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
+    if not path.name.lower().endswith(ENDINGS):
+        raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")
     return path
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, path: Path, name: str) -> None:
     """Write a file in the format that the final name asks for."""
-    if name.endswith(_PARQUET):
+    if name.endswith(PARQUET):
         relation.write_parquet(str(path), compression="zstd", use_tmp_file=False)
         return
-    ending = next(ending for ending in _SEPARATORS if name.endswith(ending))
-    compression = "gzip" if ending.endswith(".gz") else "none"
-    relation.write_csv(
-        str(path), sep=_SEPARATORS[ending], header=True, compression=compression, use_tmp_file=False
-    )
-
-
-def _check_case(table: Table, names: tuple[str, ...]) -> None:
-    """Refuse names that DuckDB would silently change in a file."""
-    alike = same_but_for_case(names)
-    if alike is not None:
-        raise SourceError(
-            f"{table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written by DuckDB "
-            "cannot have both: rename one, or mask a frame without an output"
-        )
+    separator = "\t" if name.endswith(TSV) else ","
+    compression = "gzip" if name.endswith(".gz") else "none"
+    relation.write_csv(str(path), sep=separator, header=True, compression=compression, use_tmp_file=False)

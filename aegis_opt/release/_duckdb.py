@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from aegis_opt.domain import Domain
-from aegis_opt.errors import MaskError
 from aegis_opt.masks import Identity, Mask, Suppress
-from aegis_opt.masks._sql._column import Column
-from aegis_opt.masks._sql._lookup import SQL_TYPES, Lookup
-from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.sources._column import Column as SourceColumn
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.masks._base import naming
+from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column
+from aegis_opt.release._rows import RowsToMask
+from aegis_opt.sources._column import SQL_TYPES, Column
+from aegis_opt.sources._engine import Fetched
+from aegis_opt.sources._names import quoted_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +24,8 @@ _NANOSECONDS = "TIMESTAMP_NS"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows to mask: columns c0, c1, ..., of which those to mask hold values of one kind.
+class DuckDBRows(RowsToMask):
+    """A relation with columns c0, c1, ..., of which those to mask hold values of one kind.
 
     Parameters
     ----------
@@ -36,7 +33,7 @@ class Rows:
         The rows.
     names : sequence of str
         What the columns are called in the source.
-    columns : dict of str to SourceColumn
+    columns : dict of str to Column
         The columns to mask by their values.
     masks : dict of str to Mask
         The masks, without those that leave a column as it is.
@@ -44,7 +41,7 @@ class Rows:
 
     relation: duckdb.DuckDBPyRelation
     names: Sequence[str]
-    columns: dict[str, SourceColumn]
+    columns: dict[str, Column]
     masks: dict[str, Mask]
 
     @classmethod
@@ -54,50 +51,31 @@ class Rows:
         names: Sequence[str],
         masks: Mapping[str, Mask],
         description: str,
-    ) -> Rows:
+    ) -> DuckDBRows:
         """Cast the columns to mask to the type that their kind stands for."""
         masks = {name: mask for name, mask in masks.items() if not isinstance(mask, Identity)}
         columns, selected = {}, []
         for i, name in enumerate(names):
             sql = f"c{i}"
             if name in masks and not isinstance(masks[name], Suppress):
-                columns[name] = SourceColumn.of(name, i, str(relation.types[i]), description)
+                columns[name] = Column.of(name, i, str(relation.types[i]), description)
                 sql = _typed(columns[name], str(relation.types[i]))
             selected.append(f"{sql} AS c{i}")
         return cls(relation.project(", ".join(selected)), names, columns, masks)
 
-    def extents(self) -> dict[str, Domain]:
-        """Return, of each column to mask, the least and the greatest value and maybe one that is not whole.
-
-        That is all a rule needs (see `aegis_opt.masks._sql._column.Column`), and costs one scan.
-        """
-        if not self.columns:
-            return {}
-        parts = []
-        for column in self.columns.values():
-            x = column.sql
-            number = f"FILTER (WHERE NOT isnan({x}))" if column.kind == "real" else ""
-            parts += [f"min({x}) {number} AS low_{x}", f"max({x}) {number} AS high_{x}"]
-            if column.kind == "real":
-                parts.append(f"min({x}) FILTER (WHERE NOT isnan({x}) AND {x} <> trunc({x})) AS part_{x}")
-        fetched = self.relation.aggregate(", ".join(parts)).fetchnumpy()
-        found = {}
-        for name, column in self.columns.items():
-            ends = [f"{end}_{column.sql}" for end in ("low", "high", "part")]
-            values = np.concatenate([_present(fetched[end]) for end in ends if end in fetched])
-            found[name] = Domain(column.kind, np.unique(values))
-        return found
+    def aggregate(self, aggregates: str) -> Fetched:
+        """Compute aggregates over all rows."""
+        return self.relation.aggregate(aggregates).fetchnumpy()
 
     def values(self, name: str) -> Domain:
         """Return the distinct values of a column to mask."""
         column = self.columns[name]
-        as_typed = replace(column, cast=None)  # what needed a cast has had it
-        return as_typed.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
+        return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
 
     def masked(
         self,
         how: Mapping[str, str | Lookup],
-        store: Callable[[str], str] | None = None,
+        connection: duckdb.DuckDBPyConnection | None,
     ) -> duckdb.DuckDBPyRelation:
         """Return the masked rows, in the order of the rows.
 
@@ -105,19 +83,22 @@ class Rows:
         ----------
         how : mapping of str to (str or Lookup)
             The masked values of each column.
-        store : callable, optional
-            Stores the result of a query as a table and returns its name; without it, lookups are part of the
-            query itself, and nothing is left on the connection.
+        connection : DuckDBPyConnection, optional
+            Where lookups are stored as tables; without it, they are part of the query itself, and nothing is
+            left on the connection of the relation.
         """
         joined = False
         selected = []
         for i, name in enumerate(self.names):
             sql = how.get(name, f"c{i}")
             if isinstance(sql, Lookup):
-                column = Column(f"c{i}", self.columns[name].kind)
+                column = SqlColumn(f"c{i}", self.columns[name].kind)
                 if sql.needs_join:
                     joined = True
-                    known = sql.packed_table() if store is None else f"FROM {store(sql.packed_table())}"
+                    known = sql.packed_table()
+                    if connection is not None:
+                        connection.execute(f"CREATE TEMP TABLE lookup{i} AS {known}")
+                        known = f"FROM lookup{i}"
                     sql = sql.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = c{i})")
                 else:
                     sql = sql.case(column)
@@ -130,70 +111,20 @@ class Rows:
         return masked.project(", ".join(f"c{i}" for i in range(len(self.names))))
 
 
-def masked_columns(rows: Rows) -> dict[str, str | Lookup]:
+def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
     """Return how each column is masked: by a rule if possible, else value by value."""
-    extents = rows.extents()
+    known = rows.extents()
     how: dict[str, str | Lookup] = {}
     for name, mask in rows.masks.items():
-        with named(name):
-            how[name] = _masked_column(mask, name, rows, extents[name]) if name in extents else "'*'"
+        with naming(name):
+            how[name] = "'*'"
+            if name in known:  # not one that is suppressed
+                column = SqlColumn(rows.columns[name].sql, known[name].kind, known[name])
+                how[name] = masked_column(mask, column, partial(rows.values, name))
     return how
 
 
-def _masked_column(mask: Mask, name: str, rows: Rows, extent: Domain) -> str | Lookup:
-    if not len(extent.values):
-        return only_missing(mask)
-    rule = rule_sql(mask, Column(rows.columns[name].sql, extent.kind, extent))
-    return Lookup.of(mask, rows.values(name)) if rule is None else rule
-
-
-class Known(Protocol):
-    """Rows in some engine, as far as masks have to know them."""
-
-    @property
-    def masks(self) -> dict[str, Mask]:
-        """The masks that depend on values, by column."""
-        ...
-
-    def extents(self) -> dict[str, Domain]:
-        """Return the ends of each column to mask by its values; see `Rows.extents`."""
-        ...
-
-    def values(self, name: str) -> Domain:
-        """Return the distinct values of a column to mask."""
-        ...
-
-
-def needed_domains(rows: Known) -> dict[str, Domain]:
-    """Return what must be known of each column to mask it: its extent if there is a rule, else its values."""
-    found = rows.extents()
-    for name, extent in found.items():
-        with named(name):
-            if len(extent.values) and rule_sql(rows.masks[name], Column("x", extent.kind, extent)) is None:
-                found[name] = rows.values(name)
-    return found
-
-
-def only_missing(mask: Mask) -> Lookup:
-    """Return how a column without any value is masked: whatever its type, the mask fits."""
-    return Lookup.of(mask, Domain(mask.kinds[0], np.array([]), missing=True))  # type: ignore[arg-type]
-
-
-@contextmanager
-def named(attribute: str) -> Iterator[None]:
-    """Let an error about a mask name the attribute."""
-    try:
-        yield
-    except MaskError as error:
-        raise MaskError(f"attribute {attribute!r}: {error}") from error
-
-
-def _present(fetched: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    present: npt.NDArray[Any] = np.ma.getdata(fetched)[~np.ma.getmaskarray(fetched)]
-    return present
-
-
-def _typed(column: SourceColumn, sql_type: str) -> str:
+def _typed(column: Column, sql_type: str) -> str:
     """Return a column in the type that its kind stands for; time stamps with a zone are in UTC."""
     x = column.sql
     if column.kind == "real" and column.cast == "STRING":  # a cast from decimals would round twice

@@ -1,32 +1,30 @@
-"""How far DuckDB is, told while it works; and what Ctrl-C and its errors become."""
+"""Reports of how far DuckDB is while it works, and its errors as those of the library."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aegis_opt.errors import SourceError
+from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._engine import first_lines
 
 if TYPE_CHECKING:
     import duckdb
-
-Report = Callable[[str, int, int], None]
-"""Called as report(doing, done, total)."""
 
 _PERIOD = 0.2  # seconds
 
 
 @contextmanager
 def reported(
-    connection: duckdb.DuckDBPyConnection | None, report: Report | None, doing: str
+    connection: duckdb.DuckDBPyConnection | None, report: Progress | None, doing: str
 ) -> Iterator[None]:
-    """Tell, while the block runs, how many percent of the running query are done.
+    """Report, while the block runs, how many percent of the running query are done.
 
-    Without a connection to ask, only the beginning is told. The block runs in this thread, so that Ctrl-C
-    reaches it; another one asks.
+    Without a connection to ask, only the beginning is reported. The block runs in this thread, so that Ctrl-C
+    reaches it; another thread asks.
     """
     if report is None:
         yield
@@ -55,7 +53,7 @@ def reported(
 
 @contextmanager
 def readable(description: str) -> Iterator[None]:
-    """Turn DuckDB's errors into those of the library, and its word for Ctrl-C into Python's."""
+    """Raise DuckDB's errors as those of the library, and its error for Ctrl-C as Python's."""
     import duckdb
 
     try:

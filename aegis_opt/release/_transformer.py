@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._options import one_of
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import InvalidInput, InvalidOption, MaskError, MissingDependency, UnknownColumn
+from aegis_opt.errors import InvalidInput, MaskError, MissingDependency
 from aegis_opt.masks import Configuration, Generalize, Identity, Mask, group_attribute
+from aegis_opt.masks._base import naming
 from aegis_opt.masks._parameters import some
-from aegis_opt.masks._sql._column import Column
-from aegis_opt.masks._sql._lookup import Lookup, listed_domain
-from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.release._apply import replaced_in_pandas, table_store
-from aegis_opt.release._duckdb import Rows, named, needed_domains, only_missing
+from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
+from aegis_opt.release._apply import checked_configuration, replaced_in_pandas
+from aegis_opt.release._duckdb import DuckDBRows
 from aegis_opt.release._progress import readable
 from aegis_opt.sources._tables import PandasTable
 
@@ -72,17 +72,14 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: pd.DataFrame, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
-        if self.handle_unknown not in ("error", "missing"):
-            raise InvalidOption(f"handle_unknown must be 'error' or 'missing', not {self.handle_unknown!r}")
-        masks = self._masks()
+        one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         names = _names(X)
-        for name in self.configuration:
-            if name not in names:
-                raise UnknownColumn("column", name, names, "The configuration masks it.")
+        configuration = checked_configuration(self.configuration, names, "the training data")
+        masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         with duckdb.connect() as connection, readable("the training data"):
-            self.domains_ = needed_domains(_rows(X, masks, connection)) if masks else {}
+            self.domains_ = _rows(X, masks, connection).needed_domains() if masks else {}
         if self.handle_unknown == "error":
             for name, domain in self.domains_.items():
                 group_attribute(masks[name], name, domain)
@@ -105,9 +102,9 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             extents = rows.extents()
             how: dict[str, str | Lookup] = {}
             for name, mask in masks.items():
-                with named(name):
+                with naming(name):
                     how[name] = self._how(mask, name, rows, extents[name]) if name in extents else "'*'"
-            return replaced_in_pandas(X, tuple(rows.names), rows.masked(how, table_store(connection)))
+            return replaced_in_pandas(X, rows.names, rows.masked(how, connection))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
@@ -116,23 +113,17 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"input_features must be {some(self.feature_names_in_, 10)}")
         return self.feature_names_in_.copy()
 
-    def _masks(self) -> dict[str, Mask]:
-        configuration = self.configuration
-        if not isinstance(configuration, Configuration):
-            configuration = Configuration(configuration)
-        return {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
-
-    def _how(self, mask: Mask, name: str, rows: Rows, extent: Domain) -> str | Lookup:
+    def _how(self, mask: Mask, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
         """Return how a column is masked."""
         if not len(extent.values):
-            return only_missing(mask)
+            return Lookup.of_missing(mask)
         identifier = rows.columns[name].sql
         if not isinstance(mask, Generalize):  # a rule that does not depend on the training data, if it is one
-            rule = rule_sql(mask, Column(identifier, extent.kind, extent))
+            rule = rule_sql(mask, SqlColumn(identifier, extent.kind, extent))
             if rule is not None:
                 return rule
         learnt = self._learnt_as(extent.kind, name)
-        column = Column(identifier, learnt.kind, learnt)
+        column = SqlColumn(identifier, learnt.kind, learnt)
         rule = rule_sql(mask, column)
         if rule is not None:
             return rule
@@ -168,8 +159,8 @@ def _names(X: object) -> list[str]:
     return list(PandasTable(X).names())
 
 
-def _rows(X: pd.DataFrame, masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection) -> Rows:
+def _rows(X: pd.DataFrame, masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection) -> DuckDBRows:
     """Hand the columns to mask over to DuckDB."""
     places = {name: i for i, name in enumerate(X.columns) if name in masks}
     relation = PandasTable(X).select(connection, list(places.values()))
-    return Rows.of(relation, list(places), masks, "the DataFrame")
+    return DuckDBRows.of(relation, list(places), masks, "the DataFrame")

@@ -7,9 +7,8 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt.errors import UnknownMeasure
-from aegis_opt.harness import Results
+from aegis_opt.harness import Results, penalised
 from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._statistics import charge as penalised
 from aegis_opt.harness._statistics import mean_time
 from aegis_opt.measures import get_measure
 

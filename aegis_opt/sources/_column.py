@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import SourceError
+
+SQL_TYPES: dict[Kind, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "string": "STRING",
+}
+"""The SQL type that holds the values of a kind, in the words that DuckDB and Spark share."""
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE_INTEGERS = ("UBIGINT", "HUGEINT", "UHUGEINT")
@@ -83,30 +92,20 @@ class Column:
         return f"c{self.position}"
 
     def encode(self, fetched: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], Domain]:
-        """Return the code of each value and the domain; NaN and NULL are one missing value, the last."""
+        """Return the place of each value in the domain, and the domain; see `Domain.encode`."""
         missing = np.ma.getmaskarray(fetched)
         present = self._typed(np.ma.getdata(fetched)[~missing])
-        if self.kind == "real":
-            nan = np.isnan(present)
-            missing = missing.copy()
-            missing[~missing] = nan
-            present = present[~nan] + 0.0  # turns -0.0 into 0.0
-        if self.kind == "string":
-            codes, values = pd.factorize(np.asarray(present, dtype=object), sort=True)
-        else:
-            values, codes = np.unique(present, return_inverse=True)
-        if self.kind == "datetime" and (values != values.astype("datetime64[us]")).any():
-            raise SourceError(
-                f"{self.description}: column {self.name!r} has time stamps finer than a "
-                "microsecond: round them first"
-            )
-        all_codes = np.full(len(missing), len(values), dtype=np.int64)
-        all_codes[~missing] = codes
-        kind: Kind = self.kind if len(values) else "string"  # nothing but missing: no type
-        return all_codes, Domain(kind, values if len(values) else np.array([]), bool(missing.any()))
+        codes, domain = Domain.encode(self.kind, present, missing)
+        # A column of nothing but missing values has no type
+        return codes, domain if len(domain.values) else Domain("string", np.array([]), domain.missing)
 
     def _typed(self, present: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Read numbers that were fetched as text."""
+        """Read numbers that were fetched as text, and refuse what a domain cannot hold."""
+        if self.kind == "datetime" and (present != present.astype("datetime64[us]")).any():
+            raise SourceError(
+                f"{self.description}: column {self.name!r} has time stamps finer than a microsecond: "
+                "round them first"
+            )
         if self.cast != "STRING" or self.kind == "string":
             return present
         if self.kind == "real":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +16,19 @@ from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._counts import Coarsening, JointCounts, Progress
 from aegis_opt.sources._engine import Records
-from aegis_opt.sources._many_values import Policy, recode
+from aegis_opt.sources._many_values import Policy, Recoding, recode
 
-MAX_CLASSES = 1000
-FEW_CLASSES = 20  # that any label may have, however few the records
+_MAX_CLASSES = 1000
+_FEW_CLASSES = 20  # that any label may have, however few the records
 _MAX_CELLS = 250_000_000  # 2 GB of counts
 _BYTES_PER_CELL = 80  # of a table while it is put together from the groups
 _SLACK = 1.25  # estimates of distinct values are off by less
-_SAMPLE = 100_000  # records that a label is judged by at first sight
+_SAMPLE = 100_000  # records by which a label is judged before anything is counted
 
 Joint = tuple[JointCounts, Domain]
 """The joint table of an attribute, and the classes that are its columns."""
+
+T = TypeVar("T")
 
 
 class Counter:
@@ -34,9 +37,9 @@ class Counter:
     Parameters
     ----------
     records : Records
-        Open columns: the label first.
+        Open columns; to count classes, the label first.
     names : sequence of str
-        Their names.
+        Their names, at least one.
     policy : Policy
         What to do with columns of many values.
     memory : int, optional
@@ -56,32 +59,45 @@ class Counter:
         """Count records per label, and per value and label of each attribute."""
         of = len(self.columns)
         progress(f"counting {self.label.name}", 0, of)
-        self._look_at_the_label()
+        self._check_label_sample()
         distinct = self._estimate_distinct()
         self._check_sizes(distinct)
-        count_attributes = self._one_by_one if self.records.parallel == 1 else self._at_the_same_time
-        found = count_attributes(distinct, progress)
+        found = self._each(self.attributes, lambda c: self._count_joint(c, distinct.get(c)), progress)
         if self.attributes:  # every attribute has all records, a missing value being a value: any will do
             joint, label_domain = found[self.attributes[0]]
             label_counts = joint.table.sum(axis=0)
         else:
-            label_domain, label_counts = self._count_label()
+            label_domain, label_counts = self._count_values(self.label)
         self._check_classes(len(label_domain), int(label_counts.sum()))
         progress(f"counted {self.records.description}", of, of)
         return label_domain, label_counts, {column.name: found[column][0] for column in self.attributes}
 
-    def _one_by_one(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
+    def domains(self, progress: Progress) -> dict[str, Domain]:
+        """Find the values of each column."""
+        found = self._each(self.columns, self._count_values, progress)
+        if not any(len(domain) for domain, _ in found.values()):
+            raise self._no_records()
+        return {column.name: found[column][0] for column in self.columns}
+
+    def _each(
+        self, columns: Sequence[Column], work: Callable[[Column], T], progress: Progress
+    ) -> dict[Column, T]:
+        """Count the columns one by one, or a few at the same time where the engine is made for that."""
+        if self.records.parallel > 1:
+            return self._at_the_same_time(columns, work, progress)
         found = {}
-        for done, column in enumerate(self.attributes, start=1):
+        for done, column in enumerate(columns, start=1):
             progress(f"counting {column.name}", done, len(self.columns))
-            found[column] = self._count_joint(column, distinct.get(column))
+            found[column] = work(column)
         return found
 
-    def _at_the_same_time(self, distinct: dict[Column, int], progress: Progress) -> dict[Column, Joint]:
-        """Have a few queries under way; after an error or Ctrl-C none goes on behind the caller's back."""
+    def _at_the_same_time(
+        self, columns: Sequence[Column], work: Callable[[Column], T], progress: Progress
+    ) -> dict[Column, T]:
+        """Have a few queries under way; after an error or Ctrl-C all of them are cancelled."""
         found = {}
         with ThreadPoolExecutor(self.records.parallel) as pool:
-            futures = {pool.submit(self._count_joint, c, distinct.get(c)): c for c in self.attributes}
+            futures = {pool.submit(work, column): column for column in columns}
             try:
                 progress("counting the attributes", 1, len(self.columns))
                 for done, future in enumerate(as_completed(futures), start=2):
@@ -103,35 +119,38 @@ class Counter:
         fetched = self.records.query(sql.approximate_distinct(self.columns))
         return {column: int(fetched[column.sql][0]) for column in self.columns}
 
-    def _look_at_the_label(self) -> None:
-        """Tell a label that is none from the first records, before it makes every table huge."""
-        if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > MAX_CLASSES:
-            raise self._too_many_classes(f"more than {MAX_CLASSES:,}")
+    def _check_label_sample(self) -> None:
+        """Refuse a label of far too many classes by its first records, before it makes every table huge."""
+        if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > _MAX_CLASSES:
+            raise self._too_many_classes(f"more than {_MAX_CLASSES:,}")
 
-    def _count_label(self) -> tuple[Domain, npt.NDArray[np.int64]]:
-        fetched = self.records.query(sql.group_counts([self.label], [self.label.sql]))
-        codes, domain = self.label.encode(fetched[self.label.sql])
+    def _count_values(self, column: Column) -> tuple[Domain, npt.NDArray[np.int64]]:
+        fetched = self.records.query(sql.group_counts([column], [column.sql]))
+        codes, domain = column.encode(fetched[column.sql])
         counts = np.zeros(len(domain), dtype=np.int64)
         np.add.at(counts, codes, fetched["n"])
         return domain, counts
 
     def _check_classes(self, classes: int, records: int) -> None:
         if not classes:
-            raise SourceError(f"{self.records.description} has no records: there is nothing to count")
-        if classes > MAX_CLASSES or (classes > FEW_CLASSES and 2 * classes > records):
+            raise self._no_records()
+        if classes > _MAX_CLASSES or (classes > _FEW_CLASSES and 2 * classes > records):
             raise self._too_many_classes(f"{classes:,}", f" in {records:,} records")
+
+    def _no_records(self) -> SourceError:
+        return SourceError(f"{self.records.description} has no records: there is nothing to count")
 
     def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
         return SourceError(
             f"{self.records.description}: the label {self.label.name!r} has {classes} classes{records}; at "
-            f"most {MAX_CLASSES:,}, and beyond {FEW_CLASSES} at most one per two records, say anything about "
-            "prediction: choose another label, or put its values into ranges or groups first"
+            f"most {_MAX_CLASSES:,}, and beyond {_FEW_CLASSES} at most one per two records, say anything "
+            "about prediction: choose another label, or put its values into ranges or groups first"
         )
 
     def _check_sizes(self, distinct: dict[Column, int]) -> None:
-        """Refuse before counting what could not be held."""
+        """Refuse, before counting, what would not fit into memory."""
         n_classes = distinct.get(self.label, 0)
-        if n_classes > _SLACK * MAX_CLASSES:
+        if n_classes > _SLACK * _MAX_CLASSES:
             raise self._too_many_classes(f"about {n_classes:,}")
         for column in self.attributes:
             about = distinct.get(column, 0)
@@ -159,28 +178,23 @@ class Counter:
     def _count_joint(self, column: Column, about: int | None) -> Joint:
         limit = self.policy.max_values
         if limit is None or about is None:
-            return self._fetch_joint(column, column.sql)
+            return self._fetch_joint(Recoding(column, column.sql))
         if not self._is_too_many(about):
-            joint, classes = self._fetch_joint(column, column.sql)
+            joint, classes = self._fetch_joint(Recoding(column, column.sql))
             if len(joint.domain) <= limit:
                 return joint, classes
             if self.policy.on_many_values == "error":
                 raise self._too_many_values(column, f"{len(joint.domain):,}")
         recoding = recode(self.records, column, self.label, limit)
-        joint, classes = self._fetch_joint(recoding.column, recoding.key, recoding.records, recoding.decode)
+        joint, classes = self._fetch_joint(recoding)
         present = int(self.records.query(sql.exact_distinct(column))["n"][0])
         coarsening = Coarsening(present + joint.domain.missing, recoding.rule)
         return JointCounts(joint.domain, joint.table, coarsening), classes
 
-    def _fetch_joint(
-        self,
-        column: Column,
-        key: str,
-        records: str = "{records}",
-        decode: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]] = lambda fetched: fetched,
-    ) -> Joint:
-        fetched = self.records.query(sql.group_counts([column, self.label], [key, self.label.sql], records))
-        rows, domain = column.encode(decode(fetched[column.sql]))
+    def _fetch_joint(self, recoding: Recoding) -> Joint:
+        column, keys = recoding.column, [recoding.key, self.label.sql]
+        fetched = self.records.query(sql.group_counts([column, self.label], keys, recoding.records))
+        rows, domain = column.encode(recoding.decode(fetched[column.sql]))
         classes, label_domain = self.label.encode(fetched[self.label.sql])
         if len(domain) * len(label_domain) > _MAX_CELLS:
             raise SourceError(

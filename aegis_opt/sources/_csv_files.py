@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
-from aegis_opt.sources._tables import Table, quoted, quoted_text, with_partitions
+from aegis_opt.sources._names import quoted, quoted_text
+from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,7 +31,7 @@ _SHAPES = {
 }
 _TOGETHER = 8  # columns whose texts are looked at in one query
 _TOGETHER_WHOLE = 32  # and whose texts are compared with whole numbers
-_SAMPLE = 2048  # records that tell most columns which hold none
+_SAMPLE = 2048  # records, which rule out whole numbers in most columns that hold other values
 _WIDER = {frozenset({"BIGINT", "DOUBLE"}): "DOUBLE", frozenset({"DATE", "TIMESTAMP"}): "TIMESTAMP"}
 _WORDS = {
     "BIGINT": "integer",
@@ -44,7 +45,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class CsvTable(Table):
+class CsvTable(SourceTable):
     """CSV files in UTF-8 with a header line.
 
     A column's type follows from *all* its values: integer, real, true/false, ISO 8601 date or time stamp,
@@ -148,14 +149,11 @@ class CsvTable(Table):
     def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
-        Whole numbers, the commonest, are told in a pass of their own. Of the others a few columns per query:
-        each query has a cost of its own, and the distinct texts of all columns might not fit into memory.
+        Whole numbers, the commonest, are found in a pass of their own. The other columns are looked at a few
+        per query: a query has a cost of its own, and the texts of all columns might not fit into memory.
         """
         whole = list(names)
-        for records in (
-            f"(SELECT * FROM texts LIMIT {_SAMPLE})",
-            "texts",
-        ):  # few columns come through the first
+        for records in (f"(SELECT * FROM texts LIMIT {_SAMPLE})", "texts"):  # the sample rules out most
             whole = self._whole(connection, whole, records)
         found = dict.fromkeys(whole, "BIGINT")
         places = [i for i in names if i not in found]

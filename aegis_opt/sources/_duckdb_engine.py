@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from aegis_opt.errors import InvalidOption, SourceError
-from aegis_opt.sources._engine import Engine, Fetched, Records, first_lines
+from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
-from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, Table
+from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def open_table(source: object) -> Table:
+def open_table(source: object) -> SourceTable:
     """Choose the reader of a source by its type."""
     import duckdb
 
@@ -62,18 +62,18 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @dataclass(frozen=True)
-class DuckDBEngine(Engine):
+class DuckDBEngine(CountingEngine):
     """A source that DuckDB counts.
 
     Parameters
     ----------
-    table : Table
+    table : SourceTable
         Where the records are.
     memory : str, optional
         Limit of DuckDB's memory, such as "1GB"; what does not fit is kept in a temporary folder meanwhile.
     """
 
-    table: Table
+    table: SourceTable
     memory: str | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +101,9 @@ class DuckDBEngine(Engine):
 class _DuckDBRecords(Records):
     """Columns of a table as a relation."""
 
-    def __init__(self, table: Table, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]) -> None:
+    def __init__(
+        self, table: SourceTable, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
+    ) -> None:
         self.description = table.description
         self._way_out = table.way_out
         # A relation that was given belongs to a connection that is not ours to interrupt, or to put a view in

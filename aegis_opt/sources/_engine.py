@@ -1,15 +1,13 @@
-"""What counts records: an engine opens some columns of a source and answers SQL about them."""
+"""What an engine that counts records does: open some columns of a source and answer SQL about them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import numpy.typing as npt
-
-from aegis_opt.errors import SourceError
 
 Fetched = dict[str, npt.NDArray[Any]]
 """The columns of a query's result by name; masked arrays where there are NULLs."""
@@ -26,7 +24,7 @@ class Records(ABC):
     description: str
     types: Sequence[str]
     parallel: ClassVar[int] = 1
-    """How many queries at a time pay."""
+    """How many queries run at a time."""
 
     @abstractmethod
     def query(self, sql: str) -> Fetched:
@@ -41,8 +39,8 @@ class Records(ABC):
         return
 
 
-class Engine(ABC):
-    """A source together with what counts it."""
+class CountingEngine(ABC):
+    """A source together with the program that counts it."""
 
     description: str
 
@@ -53,25 +51,6 @@ class Engine(ABC):
     @abstractmethod
     def open(self, positions: Sequence[int]) -> AbstractContextManager[Records]:
         """Open the columns at `positions`, as c0, c1, ..."""
-
-
-def checked_names(raw: Iterable[object], description: str) -> tuple[str, ...]:
-    """Return column names if they are distinct strings, or name the one that is not."""
-    names = []
-    for name in raw:
-        if not isinstance(name, str):
-            raise SourceError(
-                f"{description}: the column name {name!r} is {type(name).__name__}, not text: "
-                "rename the columns first, in pandas with df.rename(columns=str)"
-            )
-        names.append(name)
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise SourceError(
-            f"{description} has several columns called {', '.join(map(repr, twice))}: "
-            "rename or drop them, so that a name means one column"
-        )
-    return tuple(names)
 
 
 def first_lines(error: Exception) -> str:

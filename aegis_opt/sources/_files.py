@@ -13,18 +13,17 @@ from urllib.parse import unquote
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._parquet_files import ParquetTable
-from aegis_opt.sources._tables import Table
+from aegis_opt.sources._tables import SourceTable
 
-__all__ = ["CsvTable", "ParquetTable", "open_files"]
-
-_CSV = (".csv", ".csv.gz")
-_TSV = (".tsv", ".tsv.gz")
-_PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".csv.gz")
+TSV = (".tsv", ".tsv.gz")
+PARQUET = (".parquet", ".pq")
+ENDINGS = (*CSV, *TSV, *PARQUET)
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
-def open_files(pattern: str | os.PathLike[str]) -> Table:
+def open_files(pattern: str | os.PathLike[str]) -> SourceTable:
     """Find the files of a path or glob pattern and the reader that their ending asks for."""
     text = os.fspath(pattern)
     paths = _find(text)
@@ -32,14 +31,13 @@ def open_files(pattern: str | os.PathLike[str]) -> Table:
         if not os.access(path, os.R_OK):
             raise SourceError(f"no permission to read {path}: ask its owner, or whoever runs this machine")
     partitions = _partitions(paths)
-    for endings, separator in ((_CSV, None), (_TSV, "\t")):
+    for endings, separator in ((CSV, None), (TSV, "\t")):
         if all(p.lower().endswith(endings) for p in paths):
             return CsvTable(tuple(paths), text, partitions, separator)
-    if all(p.lower().endswith(_PARQUET) for p in paths):
+    if all(p.lower().endswith(PARQUET) for p in paths):
         return ParquetTable(tuple(paths), text, partitions)
-    known = ", ".join((*_CSV, *_TSV, *_PARQUET))
     raise SourceError(
-        f"{text}: cannot tell the format; files that end alike in one of {known} work. "
+        f"{text}: cannot tell the format; files that end alike in one of {', '.join(ENDINGS)} work. "
         "Rename or convert it, or read it yourself and pass a pandas, polars or Arrow table"
     )
 
@@ -57,16 +55,15 @@ def _find(text: str) -> list[str]:
 
 def _find_below(folder: str) -> list[str]:
     """Return the files of a table that is a folder; what begins with _ or . is no part of it."""
-    known = (*_CSV, *_TSV, *_PARQUET)
     paths = [
         str(path)
         for path in sorted(Path(folder).rglob("*"))
-        if path.name.lower().endswith(known)
+        if path.name.lower().endswith(ENDINGS)
         and path.is_file()
         and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
     ]
     if not paths:
-        raise SourceError(f"{folder} is a folder without any file that ends in one of {', '.join(known)}")
+        raise SourceError(f"{folder} is a folder without any file that ends in one of {', '.join(ENDINGS)}")
     return paths
 
 

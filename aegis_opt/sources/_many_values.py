@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import one_of, whole_number
 from aegis_opt.errors import InvalidOption, SourceError
 from aegis_opt.sources import _sql as sql
-from aegis_opt.sources._column import Column
+from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Records
 
-LEAST = 10  # values, so that a grid has room beside infinities and the missing value
+_LEAST = 10  # values, so that some are left for a grid beside infinities and the missing value
 _CLOCK = {  # microseconds
     "seconds": 1_000_000,
     "minutes": 60_000_000,
@@ -49,16 +50,15 @@ class Policy:
             if on_many_values is not None:
                 raise InvalidOption("on_many_values says what to do beyond max_values: give max_values too")
             return cls()
-        if isinstance(max_values, bool) or not isinstance(max_values, int) or max_values < LEAST:
-            raise InvalidOption(f"max_values must be a whole number from {LEAST} up, not {max_values!r}")
-        if on_many_values not in (None, "coarsen", "error"):
-            raise InvalidOption(f"on_many_values must be 'coarsen' or 'error', not {on_many_values!r}")
-        return cls(max_values, on_many_values or "coarsen")
+        limit = whole_number("max_values", max_values, least=_LEAST)
+        if on_many_values is None:
+            return cls(limit)
+        return cls(limit, one_of("on_many_values", on_many_values, ("coarsen", "error")))
 
 
 @dataclass(frozen=True)
 class Recoding:
-    """How a column is read with fewer values.
+    """How a column is read: with all its values, or with fewer.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Recoding:
     key : str
         SQL for the value a record is counted under.
     rule : str
-        The same in words.
+        What becomes of the values, in words; empty where they stay.
     records : str
         SQL for the records, where they need preparation.
     decode : callable
@@ -76,7 +76,7 @@ class Recoding:
 
     column: Column
     key: str
-    rule: str
+    rule: str = ""
     records: str = "{records}"
     decode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda fetched: fetched
 
@@ -100,7 +100,8 @@ def recode(records: Records, column: Column, label: Column, max_values: int) -> 
 
 def _recode_number(records: Records, column: Column, max_values: int) -> Recoding:
     real = column.kind == "real"
-    value = column.sql if column.cast == "STRING" and not real else f"CAST({column.sql} AS {_number(real)})"
+    wide = column.kind == "integer" and column.cast == "STRING"  # more than 64 bits
+    value = column.sql if wide else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
     low, high = _extent(records, value, real)
     bins = max_values - 3  # beside minus infinity, infinity and missing
     # Below the finest width no double differs, or the inverse of the width is none
@@ -117,10 +118,6 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     inverse = width < 1
     key = sql.real_bin(value, int(1 / width if inverse else width), inverse)
     return Recoding(replace(column, cast="DOUBLE"), key, rule)
-
-
-def _number(real: bool) -> str:
-    return "DOUBLE" if real else "BIGINT"
 
 
 def _extent(records: Records, value: str, real: bool) -> tuple[Fraction, Fraction]:

@@ -12,14 +12,15 @@ from aegis_opt.errors import SourceError
 from aegis_opt.sources._column import kind_of
 from aegis_opt.sources._csv_files import SHAPE, common_type
 from aegis_opt.sources._engine import first_lines
-from aegis_opt.sources._tables import Table, quoted, quoted_text, with_partitions
+from aegis_opt.sources._names import quoted, quoted_text, same_but_for_case
+from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
     import duckdb
 
 
 @dataclass(frozen=True)
-class ParquetTable(Table):
+class ParquetTable(SourceTable):
     """Parquet files; each count reads the two columns it needs.
 
     Files must agree on the names of their columns and on the kind of each column in use. (DuckDB alone would
@@ -43,8 +44,7 @@ class ParquetTable(Table):
             if position < len(columns):
                 self._check_same_kind(columns[position][0])
         by_name = any(schema != columns for schema in self._schemas)
-        names = [name.casefold() for name, _ in columns]
-        if by_name and len(set(names)) < len(names):
+        if by_name and same_but_for_case(name for name, _ in columns):
             raise SourceError(
                 f"{self.description}: the files differ in the order or types of their columns, and some "
                 "names differ in case only, which SQL cannot tell apart: rename those columns"

@@ -11,7 +11,7 @@ from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
 from aegis_opt.sources._counting import Counter
 from aegis_opt.sources._counts import Progress, Scan
 from aegis_opt.sources._duckdb_engine import DuckDBEngine, open_table
-from aegis_opt.sources._engine import Engine
+from aegis_opt.sources._engine import CountingEngine
 from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
 
@@ -19,9 +19,9 @@ OnManyValues = Literal["coarsen", "error"]
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-def open_engine(source: object, memory: str | None = None) -> Engine:
+def open_engine(source: object, memory: str | None = None) -> CountingEngine:
     """Choose what counts a source: Spark its own DataFrames, DuckDB all else; an engine stays what it is."""
-    if isinstance(source, Engine):
+    if isinstance(source, CountingEngine):
         return source
     if is_spark(source):
         if memory is not None:
@@ -67,7 +67,7 @@ def scan(
         Columns to count; by default all others.
     max_values : int, optional
         The most distinct values, the missing one included, that an attribute may have. By default any number
-        is counted exactly. With a limit, columns beyond it are told by an estimate before they are counted.
+        is counted exactly. With a limit, columns beyond it are found by an estimate before they are counted.
     on_many_values : {"coarsen", "error"}, optional
         Beyond `max_values`, "coarsen" (the default) rounds numbers down to multiples of 1, 2 or 5 times a
         power of ten and times to whole seconds, minutes, hours, days, months or years, the finest that fits,
@@ -110,16 +110,7 @@ def scan(
     limit = None if memory is None else _bytes(memory)
     engine = open_engine(source, memory)
     names = engine.names()
-    if attributes is None:
-        attributes = [name for name in names if name != label]
-    for name in (label, *attributes):
-        if name not in names:
-            raise UnknownColumn("column", name, names, f"Source: {engine.description}.")
-    if label in attributes:
-        raise SourceError(
-            f"{label!r} is the label and cannot be an attribute too: remove it from the attributes"
-        )
-    chosen = [label, *attributes]
+    chosen = [label, *_attributes(engine, names, label, attributes)]
     report = progress or _silent
     report(f"reading {engine.description}", 0, len(chosen))
     with engine.open([names.index(name) for name in chosen]) as records:
@@ -132,8 +123,19 @@ def scan(
     return Scan(label, label_domain, label_counts, joint, int(label_counts.sum()))
 
 
-def scan_domains(source: object, label: str, attributes: Sequence[str] | None = None) -> dict[str, Domain]:
-    """Return the domain of each attribute; arguments as in `scan`.
+def scan_domains(
+    source: object, label: str | None = None, attributes: Sequence[str] | None = None
+) -> dict[str, Domain]:
+    """Return the domain of each attribute: its kind and its distinct values.
+
+    Parameters
+    ----------
+    source : path, DataFrame, Arrow table or DuckDB relation
+        As in `scan`.
+    label : str, optional
+        A column that is no attribute.
+    attributes : sequence of str, optional
+        Columns to read; by default all but the label.
 
     Examples
     --------
@@ -141,7 +143,28 @@ def scan_domains(source: object, label: str, attributes: Sequence[str] | None = 
     >>> scan_domains(pd.DataFrame({"age": [10, 17], "health": [0, 1]}), label="health")["age"].to_list()
     [10, 17]
     """
-    return {name: counts.domain for name, counts in scan(source, label, attributes).attributes.items()}
+    engine = open_engine(source)
+    names = engine.names()
+    chosen = _attributes(engine, names, label, attributes)
+    if not chosen:
+        return {}
+    with engine.open([names.index(name) for name in chosen]) as records:
+        return Counter(records, chosen, Policy(), None).domains(_silent)
+
+
+def _attributes(
+    engine: CountingEngine, names: tuple[str, ...], label: str | None, attributes: Sequence[str] | None
+) -> list[str]:
+    """Return the attributes to read, after a check that they and the label are columns."""
+    chosen = [name for name in names if name != label] if attributes is None else list(attributes)
+    for name in chosen if label is None else (label, *chosen):
+        if name not in names:
+            raise UnknownColumn("column", name, names, f"Source: {engine.description}.")
+    if label in chosen:
+        raise SourceError(
+            f"{label!r} is the label and cannot be an attribute too: remove it from the attributes"
+        )
+    return chosen
 
 
 def _silent(what: str, done: int, of: int) -> None:

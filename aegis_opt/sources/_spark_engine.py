@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.errors import MissingDependency, SourceError
-from aegis_opt.sources._engine import Engine, Fetched, Records, checked_names, first_lines
+from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
+from aegis_opt.sources._names import checked_names
 
 
 def is_spark(source: object) -> bool:
@@ -24,7 +25,7 @@ def is_spark(source: object) -> bool:
 
 
 @dataclass(frozen=True)
-class SparkEngine(Engine):
+class SparkEngine(CountingEngine):
     """A Spark DataFrame, counted on its own session with one job per column.
 
     Every job reads the columns it needs again: one GROUPING SETS over all columns would read them once, but
@@ -115,12 +116,8 @@ def _to_numpy(column: Any) -> npt.NDArray[Any]:
         days = pa.types.is_date(column.type)
         integers = column.cast(pa.int32()).cast(pa.int64()) if days else column.cast(pa.int64())
         unit = "D" if days else column.type.unit
-        return np.ma.MaskedArray(_filled(integers, 0).view(f"datetime64[{unit}]"), mask)
+        return np.ma.MaskedArray(integers.fill_null(0).to_numpy().view(f"datetime64[{unit}]"), mask)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return np.ma.MaskedArray(column.to_numpy(), mask)
-    return np.ma.MaskedArray(_filled(column, 0 if not pa.types.is_boolean(column.type) else False), mask)
-
-
-def _filled(column: Any, value: int | bool) -> npt.NDArray[Any]:
-    filled: npt.NDArray[Any] = column.fill_null(value).to_numpy()
-    return filled
+    zero = False if pa.types.is_boolean(column.type) else 0
+    return np.ma.MaskedArray(column.fill_null(zero).to_numpy(), mask)

@@ -1,4 +1,4 @@
-"""The kinds of source that DuckDB counts in place: what their columns are called, and how to select some."""
+"""Sources that DuckDB reads in place: the names of their columns, and how to select some of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.errors import MissingDependency, SourceError
-from aegis_opt.sources._engine import checked_names, first_lines
+from aegis_opt.sources._engine import first_lines
+from aegis_opt.sources._names import checked_names, quoted, same_but_for_case
 
 if TYPE_CHECKING:
     import duckdb
 
 
-class Table(ABC):
+class SourceTable(ABC):
     """A source with named columns.
 
     `select` is the one thing a kind of source has to do: give a relation whose columns are called
@@ -43,46 +44,20 @@ class Table(ABC):
         return checked_names(self.raw_names(), self.description)
 
 
-def same_but_for_case(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two names that SQL cannot tell apart, if there are any."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            return other, name
-    return None
-
-
-def quoted(identifier: str) -> str:
-    """Return `identifier` as SQL takes it literally."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def quoted_text(text: str) -> str:
-    """Return `text` as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def project(relation: duckdb.DuckDBPyRelation, positions: Sequence[int]) -> duckdb.DuckDBPyRelation:
-    """Select columns of a relation by position and call them c0, c1, ..."""
-    columns = [f"{quoted(relation.columns[p])} AS c{i}" for i, p in enumerate(positions)]
-    return relation.project(", ".join(columns))
-
-
 def with_partitions(names: Sequence[str], partitions: Iterable[str], description: str) -> list[str]:
     """Add the keys of key=value folders to the names of columns, which SQL must be able to tell apart."""
-    known = {name.casefold(): name for name in names}
+    known = {name.lower(): name for name in names}
     for key in partitions:
-        if key.casefold() in known:
+        if key.lower() in known:
             raise SourceError(
-                f"{description}: the files have a column {known[key.casefold()]!r}, and lie in folders "
+                f"{description}: the files have a column {known[key.lower()]!r}, and lie in folders "
                 f"called {key}=...: rename the column or the folders, so that a name means one column"
             )
     return [*names, *partitions]
 
 
 @dataclass(frozen=True)
-class RelationTable(Table):
+class RelationTable(SourceTable):
     """A DuckDB relation, counted on the connection it belongs to."""
 
     relation: duckdb.DuckDBPyRelation
@@ -99,14 +74,11 @@ class RelationTable(Table):
                 f"{self.description} cannot be read: {first_lines(error)}; is its connection open, and "
                 "what it reads still there?"
             ) from error
-        seen: dict[str, str] = {}
-        for name in names:
-            other = seen.setdefault(name.casefold(), name)
-            if other != name:
-                raise SourceError(
-                    f"{self.description} has columns {other!r} and {name!r}, which SQL cannot tell apart: "
-                    "give one of them another name with AS"
-                )
+        if alike := same_but_for_case(names):
+            raise SourceError(
+                f"{self.description} has columns {alike[0]!r} and {alike[1]!r}, which SQL cannot tell apart: "
+                "give one of them another name with AS"
+            )
         return names
 
     def select(
@@ -115,11 +87,14 @@ class RelationTable(Table):
         positions: Sequence[int],
     ) -> duckdb.DuckDBPyRelation:
         """Project the relation itself: nothing is registered anywhere."""
-        return project(self.relation, positions)
+        names = self.relation.columns
+        return self.relation.project(
+            ", ".join(f"{quoted(names[p])} AS c{i}" for i, p in enumerate(positions))
+        )
 
 
 @dataclass(frozen=True)
-class ArrowTable(Table):
+class ArrowTable(SourceTable):
     """A PyArrow table."""
 
     table: Any
@@ -127,8 +102,7 @@ class ArrowTable(Table):
 
     def raw_names(self) -> Iterable[object]:
         """Return the table's column names."""
-        names: list[str] = self.table.column_names
-        return names
+        return list(self.table.column_names)
 
     def select(
         self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
@@ -139,7 +113,7 @@ class ArrowTable(Table):
 
 
 @dataclass(frozen=True)
-class PolarsTable(Table):
+class PolarsTable(SourceTable):
     """A polars DataFrame."""
 
     frame: Any
@@ -147,8 +121,7 @@ class PolarsTable(Table):
 
     def raw_names(self) -> Iterable[object]:
         """Return the frame's column names."""
-        names: list[str] = self.frame.columns
-        return names
+        return list(self.frame.columns)
 
     def select(
         self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
@@ -169,11 +142,11 @@ class PolarsTable(Table):
             arrow = chosen.to_arrow()
         except ModuleNotFoundError as error:
             raise MissingDependency("polars frames are read as Arrow: pip install pyarrow") from error
-        return connection.from_arrow(arrow.rename_columns([f"c{i}" for i in range(len(positions))]))
+        return ArrowTable(arrow).select(connection, range(len(positions)))
 
 
 @dataclass(frozen=True)
-class PandasTable(Table):
+class PandasTable(SourceTable):
     """A pandas DataFrame; its index is not a column."""
 
     frame: pd.DataFrame

@@ -10,7 +10,7 @@ from pathlib import Path
 from aegis_opt._options import flag
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
-from aegis_opt.sources import JointCounts, OnManyValues, Progress, open_engine, scan
+from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine, scan
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 
 
@@ -67,6 +67,29 @@ def summarize(
     ([[2, 1]], None)
     """
     flag("histograms", histograms)  # the text "no" would count as yes, and share what was not to be shared
+    counts, masks = scan_masked(
+        source,
+        label,
+        configurations,
+        max_values=max_values,
+        on_many_values=on_many_values,
+        memory=memory,
+        progress=progress,
+    )
+    return summary_of(counts, masks, histograms)
+
+
+def scan_masked(
+    source: object,
+    label: str | None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None,
+    *,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Scan, dict[str, dict[str, Mask]]]:
+    """Count the attributes that some configuration masks; return the counts and the checked masks."""
     given = _configurations(configurations)
     label = label if label is not None else given.label
     if label is None:
@@ -95,6 +118,11 @@ def summarize(
         memory=memory,
         progress=progress,
     )
+    return counts, masks
+
+
+def summary_of(counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms: bool) -> Summary:
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
@@ -115,9 +143,9 @@ def summarize(
         attributes[attribute] = _attribute_summary(joint, tables, histograms)
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
-            warnings.warn(f"{attribute!r} was {warning}", stacklevel=2)
+            warnings.warn(f"{attribute!r} was {warning}", stacklevel=3)
     return Summary(
-        label=label,
+        label=counts.label,
         label_kind=counts.label_domain.kind,
         label_values=tuple(counts.label_domain.to_list()),
         label_counts=counts.label_counts,

@@ -22,6 +22,7 @@ import pandas as pd
 from aegis_opt.advisor._estimate import Progress
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency, UnknownName
+from aegis_opt.harness._settings import number_of_processes
 from aegis_opt.masks import Configuration, Configurations, Identity, group_attribute
 from benchmarks.paper.rowwise import masked_attributes
 
@@ -115,7 +116,7 @@ def train_and_score(
         for title, masks in configurations.items()
     ]
     rows: list[dict[str, Any]] = []
-    for done, found in enumerate(_spread(tasks, n_jobs), start=1):
+    for done, found in enumerate(_run_tasks(tasks, n_jobs), start=1):
         rows += found
         if progress is not None:
             progress(f"training on {found[0]['configuration']}", done, len(tasks))
@@ -224,7 +225,7 @@ def _train_one(
     return rows
 
 
-def _spread(tasks: list[tuple[Any, ...]], n_jobs: int) -> Any:
+def _run_tasks(tasks: list[tuple[Any, ...]], n_jobs: int) -> Any:
     """Run tasks in order, on `n_jobs` processes; one process needs no joblib."""
     if n_jobs == 1:
         return (_train_one(*task) for task in tasks)
@@ -298,5 +299,4 @@ def _check(classifiers: Sequence[str], test_size: float, max_categories: int | N
         raise InvalidOption(f"test_size must be a share between 0 and 1, not {test_size!r}")
     if max_categories is not None and max_categories < 2:
         raise InvalidOption(f"max_categories must be 2 or more, or None, not {max_categories!r}")
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise InvalidOption(f"n_jobs must be a number of processes, or -1 for all cores, not {n_jobs!r}")
+    number_of_processes(n_jobs)

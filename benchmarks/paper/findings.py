@@ -33,7 +33,7 @@ def write_summary(
         Headings, tables and conclusions.
     """
     parts = [
-        "# Which norm deserves trust",
+        "# Which norm comes closest to the truth",
         f"Generated from {quality['family'].nunique()} synthetic families with known truth, seed {seed}, "
         "histograms known. Means over families, attributes, configurations and measures "
         f"({', '.join(measures)}). A table that failed counts with TVD 1; pud_error and tau are means of the "

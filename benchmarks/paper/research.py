@@ -1,4 +1,4 @@
-"""Which norm deserves trust: l1, l2, linf and kl, fractional and whole, one view and all of them.
+"""Which norm comes closest to the truth: l1, l2, linf and kl, fractional and whole, one view and all views.
 
 Synthetic families with known truth vary one thing at a time: how many values an attribute has, how skewed
 they are, how many labels there are. Three questions are asked of every norm: how close the reconstruction and
@@ -22,20 +22,15 @@ from aegis_opt._files import atomic_path
 from aegis_opt.advisor._estimate import Progress, Scope, problems_of
 from aegis_opt.analysis._optimal_range import optimal_extreme
 from aegis_opt.analysis._seeds import spread_over_seeds
-from aegis_opt.distances import distance
-from aegis_opt.errors import RoundingImpossible
-from aegis_opt.harness._run import run_comparison
+from aegis_opt.harness import Case, ComparisonSettings, penalised, run_comparison
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._statistics import charge
-from aegis_opt.harness._truth import Case, Prepared, prepare
+from aegis_opt.harness._truth import ScannedCase, scan_case
 from aegis_opt.masks import Configurations, Generalize
 from aegis_opt.measures import get_measure
 from aegis_opt.problem import Problem
-from aegis_opt.report._figure_style import require_matplotlib
-from aegis_opt.rounding import ROUNDINGS, round_table
-from aegis_opt.solvers.registry import reconstruct
 from benchmarks.paper.experiments.base import new_figure
 from benchmarks.paper.findings import write_summary
+from benchmarks.rounding_quality import NORMS, approximation_factors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +39,6 @@ VARIANTS = (
     *("ipf", "convex:l1", "convex:l2", "convex:linf"),
     *("ipf+nearest", "integer:l1", "integer:l2", "integer:linf"),
 )
-NORMS = ("l1", "l2", "linf")
 _MEASURES = ("mi", "chi2", "g3")
 _BASE = {"values": 24, "skew": 1.0, "labels": 3}
 _VARIED: dict[str, tuple[float, ...]] = {"values": (8, 24, 72), "skew": (0, 1, 2), "labels": (2, 3, 6)}
@@ -113,15 +107,14 @@ def run_research(
     (['pooled', 'single'], True)
     """
     if output is not None:
-        require_matplotlib()  # before the work, not after it
+        new_figure(1, 1)  # before the work: matplotlib may be missing
     measures = _MEASURES[:1] if small else _MEASURES
     families = list_families(small)
     cases = [make_family(seed=seed, small=small, **family) for family in families]
     folder = None if output is None else Path(output)
-    results = run_comparison(
-        cases,
-        VARIANTS,
-        measures,
+    settings = ComparisonSettings(
+        solvers=VARIANTS,
+        measures=measures,
         histograms=[True],
         seeds=[seed],
         n_jobs=n_jobs,
@@ -129,12 +122,14 @@ def run_research(
         output=None if folder is None else folder / "norms-runs",
         progress=progress,
     )
+    results = run_comparison(cases, settings)
     quality = _quality(results.reconstructions, results.advice)
     facts = pd.DataFrame(families, index=[case.name for case in cases]).rename_axis("family").reset_index()
     quality = facts.merge(quality, on="family")
-    prepared = [prepare(case) for case in cases]
-    spread = facts.merge(pd.concat([_spread(one, 2 if small else 12) for one in prepared]), on="family")
-    factors = _factors(prepared, 3 if small else 20)
+    scanned = [scan_case(case) for case in cases]
+    spread = facts.merge(pd.concat([_ranges(one, 2 if small else 12) for one in scanned]), on="family")
+    single = [_first_problems(one, "single")[0] for one in scanned]
+    factors = approximation_factors(single, 3 if small else 20)
     found = Research(quality, spread, factors, write_summary(quality, spread, factors, measures, seed))
     return found if folder is None else _write(found, folder)
 
@@ -217,7 +212,7 @@ def _quality(reconstructions: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFram
     keys = ["dataset", "variant", "scope"]
     without = [FAILED, TIMED_OUT, SKIPPED]
     tables = reconstructions.assign(
-        tvd=charge(reconstructions, None)["tvd"], lost=reconstructions["status"].isin(without)
+        tvd=penalised(reconstructions, None)["tvd"], lost=reconstructions["status"].isin(without)
     )
     tvd = tables.groupby(keys).agg(
         tvd=("tvd", "mean"), tables=("lost", "size"), tables_failed=("lost", "sum")
@@ -242,15 +237,14 @@ def _norm(variant: str) -> str:
     return variant.partition(":")[2] or "kl"
 
 
-def _spread(data: Prepared, tries: int) -> pd.DataFrame:
+def _ranges(data: ScannedCase, tries: int) -> pd.DataFrame:
     """Range of the mutual information over equally good tables of the first attribute, in bits."""
-    name = next(iter(data.summary.attributes))
     measure = get_measure("mi")
-    true = float(measure(data.raw[name]))
+    true = float(measure(next(iter(data.raw.values()))))
     rows = []
     scopes: tuple[Scope, ...] = ("single", "pooled")
     for scope in scopes:
-        problem = problems_of(data.summary, name, scope, histograms=True)[0]
+        problem = _first_problems(data, scope)[0]
         rng = np.random.default_rng(0)
         directions = rng.normal(size=(tries, *problem.shape))
         for norm in (*NORMS, "kl"):
@@ -263,55 +257,17 @@ def _spread(data: Prepared, tries: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _first_problems(data: ScannedCase, scope: Scope) -> Sequence[Problem]:
+    """The problems of the first attribute."""
+    return problems_of(data.summary, next(iter(data.summary.attributes)), scope, histograms=True)
+
+
 def _range_row(
-    data: Prepared, norm: str, kind: str, scope: str, found: Sequence[float] | np.ndarray, true: float
+    data: ScannedCase, norm: str, kind: str, scope: str, found: Sequence[float] | np.ndarray, true: float
 ) -> dict[str, object]:
     low, high = float(np.min(found)), float(np.max(found))
     names = {"family": data.name, "norm": norm, "kind": kind, "scope": scope}
     return names | {"mi_low": low, "mi_high": high, "mi_true": true, "spread": (high - low) / true}
-
-
-def _factors(datasets: Sequence[Prepared], repeats: int) -> pd.DataFrame:
-    """Distance of rounded tables over that of the best whole table, one view of each family."""
-    rows = []
-    for norm in NORMS:
-        problems = [
-            problems_of(data.summary, next(iter(data.summary.attributes)), "single", histograms=True)[0]
-            for data in datasets
-        ]
-        best = [float(reconstruct(problem, "integer", norm=norm).objective) for problem in problems]
-        starts = [_start(problem, norm) for problem in problems]
-        for name, rounding in ROUNDINGS.items():
-            ratios, off, impossible = [], [], 0
-            for problem, least, (nearest, even) in zip(problems, best, starts, strict=True):
-                table = even if name == "hypergeometric" else nearest
-                for seed in range(repeats if rounding.random else 1):
-                    try:
-                        whole = round_table(problem, table, name, seed=seed)
-                    except RoundingImpossible:
-                        impossible += 1
-                        continue
-                    off.append(problem.residual(whole) > 1e-9)
-                    if least > 0:
-                        ratios.append(distance(whole, problem.prior, norm) / least)
-            rows.append(
-                {
-                    "norm": norm,
-                    "rounding": name,
-                    "factor": float(np.mean(ratios)) if ratios else float("nan"),
-                    "largest": float(np.max(ratios)) if ratios else float("nan"),
-                    "off_totals": float(np.mean(off)) if off else float("nan"),
-                    "tables": len(off),
-                    "impossible": impossible,
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def _start(problem: Problem, norm: str) -> tuple[np.ndarray, np.ndarray]:
-    """The closest fractional table, and the one of greatest entropy."""
-    nearest = np.asarray(reconstruct(problem, "convex", norm=norm).table)
-    return nearest, np.asarray(reconstruct(problem, "ipf").table)
 
 
 def draw(quality: pd.DataFrame) -> Figure:

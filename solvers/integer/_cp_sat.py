@@ -13,7 +13,6 @@ References
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -107,7 +106,7 @@ class _Search:
             if found is None:
                 break
             totals = found.cells
-            bound = max(bound, math.ceil(found.bound - 1e-6) + constant)
+            bound = max(bound, found.bound + constant)
             reached = float(cost.value(totals).sum())
             if reached < best and self._keeps(totals):
                 self.totals, best = totals, reached
@@ -134,8 +133,8 @@ class _Search:
         found = self._run(largest)
         assert found is not None  # the first search finds a table or raises
         self.totals = found.cells
-        add(largest <= round(found.objective))
-        return found.objective - float(math.ceil(found.bound - 1e-6))
+        add(largest <= found.objective)
+        return float(found.objective - found.bound)
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""

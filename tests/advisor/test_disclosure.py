@@ -29,7 +29,7 @@ def test_the_share_is_that_of_the_cells_which_cannot_vary(seed: int, views: int,
     for cell, count in enumerate(truth.ravel()):
         cost = np.eye(truth.size)[cell]
         least, most = (linprog(sign * cost, A_eq=A, b_eq=b, method="highs").x[cell] for sign in (1, -1))
-        given_away += count if most - least < 1e-7 else 0
+        given_away += int(count) if most - least < 1e-7 else 0
     table = np.asarray(ao.reconstruct(problem).table)
     assert disclosed_share(problem, table) == pytest.approx(given_away / truth.sum(), abs=1e-6)
 

@@ -115,8 +115,14 @@ def test_generate_writes_every_combination(run: Run, files: Path) -> None:
 
 
 def test_summarize_can_coarsen_columns_of_many_values(run: Run, files: Path) -> None:
-    words = ("summarize", files / "people.csv", "--configurations", files / "masks.json", "-o")
-    words = (*words, files / "coarse.json")
+    words = (
+        "summarize",
+        files / "people.csv",
+        "--configurations",
+        files / "masks.json",
+        "-o",
+        files / "coarse.json",
+    )
     code, out, err = run(*words, "--max-values", "10", "--memory", "1GB")
     assert (code, err) == (0, "")
     assert "not to its raw values" in out

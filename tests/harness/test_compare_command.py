@@ -10,7 +10,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.cli import main
 from aegis_opt.harness import load_results
-from aegis_opt.harness._peers import Ipfn
+from aegis_opt.harness._other_libraries import Ipfn
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_run_whose_tables_miss_the_totals_is_told(words, capsys, tmp_path) -> 
     assert problem["status"] == "ok"
     assert problem["error"].startswith("not converged: tables of '")
     assert main([*words, *solvers]) == 0
-    assert "Doubtful  ipf[max_iterations=1], " in capsys.readouterr().out
+    assert "Inexact  ipf[max_iterations=1], " in capsys.readouterr().out
     advice = load_results(words[-1]).advice.set_index("variant")
     assert advice.loc[["ipf"], "error"].isna().all()
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
-from aegis_opt.harness._peers import PEERS, Ipfn
+from aegis_opt.harness._other_libraries import PEERS, Ipfn
 
 FRACTIONAL = [name for name, kind in PEERS.items() if not kind.capabilities.integer]
 counts = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=4, max_size=7)

@@ -12,8 +12,8 @@ import pytest
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
-from aegis_opt.harness import Case, Results, ResultsError, load_results, run_comparison
-from aegis_opt.harness import _store as store
+from aegis_opt.harness import Case, ComparisonSettings, Results, ResultsError, load_results, run_comparison
+from aegis_opt.harness import _results as store
 from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
@@ -21,7 +21,7 @@ EXAMPLE = Case.of(ao.datasets.worked_example())
 
 def run(folder: Path, **options) -> Results:
     arguments = {"solvers": ["ipf", "sampling"], "measures": ["mi", "g3"], "output": folder} | options
-    return run_comparison([EXAMPLE], **arguments)
+    return run_comparison([EXAMPLE], ComparisonSettings(**arguments))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,8 @@ def test_a_run_that_was_killed_between_its_two_files_is_run_again(tmp_path, refe
 
 def test_a_ranking_is_the_advisors_beside_the_truth(tmp_path) -> None:
     data = ao.datasets.clinic(200)
-    results = run_comparison([Case.of(data)], ["ipf", "random"], ["mi", "g3"], output=tmp_path / "r")
+    chosen = ComparisonSettings(solvers=["ipf", "random"], measures=["mi", "g3"], output=tmp_path / "r")
+    results = run_comparison([Case.of(data)], chosen)
     summary = ao.summarize(data.frame, data.label, data.configurations)
     for measure in ("mi", "g3"):
         rows = results.rankings.query("measure == @measure and scope == 'pooled' and histogram")
@@ -222,7 +223,7 @@ def test_half_written_files_of_a_killed_run_are_removed_when_nobody_else_writes(
 
 def test_two_runs_may_write_at_once(tmp_path, reference) -> None:
     """The second comes and goes while the first has written a part."""
-    seen = []
+    seen: list[object] = []
 
     def interrupt(what: str, done: int, total: int) -> None:
         if what.startswith("worked-example") and not seen:
@@ -293,7 +294,7 @@ def test_results_that_cannot_be_compared_are_not_mixed(done) -> None:
         run(done, replicates=3)
     other = Case.of(ao.datasets.clinic(200), name="worked-example")
     with pytest.raises(ResultsError, match="another data set 'worked-example'"):
-        run_comparison([other], ["ipf"], ["mi"], output=done)
+        run_comparison([other], ComparisonSettings(output=done))
     path = done / "meta.json"
     path.write_text(path.read_text().replace(f'"aegis-opt": "{ao_version()}"', '"aegis-opt": "0.0.1"'))
     with pytest.raises(ResultsError, match=r"was made by aegis-opt 0.0.1"):

@@ -1,4 +1,4 @@
-"""Averages over runs: failures are charged, means are shifted, profiles are relative."""
+"""Averages over runs: failures are penalised, means are shifted, profiles are relative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
-from aegis_opt.harness import charge, overview, performance_profile, shifted_geometric_mean
+from aegis_opt.harness import overview, penalised, performance_profile, shifted_geometric_mean
 
 ADVICE = pd.DataFrame(
     {
@@ -30,21 +30,21 @@ ADVICE = pd.DataFrame(
 )
 
 
-def test_failures_are_charged_and_what_was_skipped_is_not() -> None:
+def test_failures_are_penalised_and_what_was_skipped_is_not() -> None:
     given = ADVICE.copy()
-    charged = charge(given, time_limit=10.0).set_index("variant")
-    assert charged["regret"].to_dict() == {"a": 0.25, "b": 2.0, "c": 2.0, "d": 0.5}
-    assert charged["seconds_total"].to_dict() == {"a": 2.0, "b": 10.0, "c": 10.0, "d": 1.0}
+    found = penalised(given, time_limit=10.0).set_index("variant")
+    assert found["regret"].to_dict() == {"a": 0.25, "b": 2.0, "c": 2.0, "d": 0.5}
+    assert found["seconds_total"].to_dict() == {"a": 2.0, "b": 10.0, "c": 10.0, "d": 1.0}
     pd.testing.assert_frame_equal(given, ADVICE)
 
 
 def test_without_a_time_limit_a_failure_costs_the_longest_time() -> None:
-    assert charge(ADVICE, None).set_index("variant").loc["b", "seconds_total"] == 2.0
+    assert penalised(ADVICE, None).set_index("variant").loc["b", "seconds_total"] == 2.0
 
 
 def test_a_lost_reconstruction_is_as_far_from_the_truth_as_can_be() -> None:
     frame = pd.DataFrame({"status": ["optimal", "failed"], "tvd": [0.1, None], "seconds_total": [1.0, None]})
-    assert charge(frame, 5.0)["tvd"].tolist() == [0.1, 1.0]
+    assert penalised(frame, 5.0)["tvd"].tolist() == [0.1, 1.0]
 
 
 def test_the_overview_counts_every_way_to_end() -> None:
@@ -112,8 +112,14 @@ def test_a_profile_averages_over_seeds_and_needs_a_shift_where_the_best_is_nothi
 
 def test_where_nothing_has_a_time_a_failure_costs_an_unknown_one_never_nothing() -> None:
     lost = ADVICE[ADVICE["status"] == "failed"]
-    assert charge(lost, None)["seconds_total"].isna().all()
+    assert penalised(lost, None)["seconds_total"].isna().all()
     assert overview(lost, None)["seconds"].isna().all()
     assert overview(lost, None, longest=3.0)["seconds"].tolist() == pytest.approx([3.0])
     free = pd.concat([lost, ADVICE.iloc[:1].assign(seconds_total=0.0)])  # a choice at random takes no time
-    assert charge(free, None, longest=3.0)["seconds_total"].tolist() == [3.0, 0.0]
+    assert penalised(free, None, longest=3.0)["seconds_total"].tolist() == [3.0, 0.0]
+
+
+def test_the_old_name_still_works_and_says_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match="charge is now called penalised"):
+        from aegis_opt.harness import charge
+    assert charge is penalised

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -10,19 +16,32 @@ import pytest
 from stubborn_solvers import LateRiser, Leaver, Sleeper, Stubborn, Suicidal
 
 import aegis_opt as ao
-from aegis_opt.harness import Case, run_comparison
-from aegis_opt.harness._child import Child
-from aegis_opt.harness._jobfile import job_file
-from aegis_opt.harness._memory import PeakMemory
-from aegis_opt.harness._plan import Unit
+from aegis_opt.harness import Case, ComparisonSettings, Results, run_comparison
+from aegis_opt.harness._processes import Worker
 from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
-from aegis_opt.harness._truth import prepare
-from aegis_opt.harness._variant import Variant
-from aegis_opt.harness._work import Job
+from aegis_opt.harness._units import PeakMemory
 
 PEOPLE = pd.DataFrame({"sex": ["m", "f"] * 30, "age": range(60), "health": ["good", "good", "poor"] * 20})
 MASKS = {"ten": {"sex": ao.Suppress(), "age": ao.Bucketize(width=10)}, "none": {"age": ao.Suppress()}}
 CASE = Case.of(PEOPLE, "health", MASKS)
+
+
+def run(**settings) -> Results:
+    return run_comparison([CASE], ComparisonSettings(**settings))
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[subprocess.Popen]:
+    """The worker processes that a test starts."""
+    found: list[subprocess.Popen] = []
+    start = Worker._start
+
+    def note(worker: Worker) -> None:
+        start(worker)
+        found.append(worker.process)
+
+    monkeypatch.setattr(Worker, "_start", note)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -34,9 +53,7 @@ CASE = Case.of(PEOPLE, "health", MASKS)
     ],
 )
 def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, text) -> None:
-    results = run_comparison(
-        [CASE], [solver, "random"], ["mi"], scopes=["pooled"], histograms=[True], time_limit=1.5
-    )
+    results = run(solvers=[solver, "random"], scopes=["pooled"], histograms=[True], time_limit=1.5)
     found = results.reconstructions
     lost = found["n_values"] >= 60
     assert lost.any()
@@ -51,37 +68,50 @@ def test_what_does_not_come_back_is_a_row_and_the_rest_goes_on(solver, status, t
     assert results.meta["settings"]["time_limit"] == 1.5
 
 
-def test_a_generous_limit_changes_nothing_whatever_the_number_of_workers() -> None:
-    """Every row, also of what fails in its first steps, is that of a run in this process."""
+def test_workers_limits_and_a_folder_change_nothing(tmp_path: Path, started: list[subprocess.Popen]) -> None:
+    """Every row, also of what fails in its first steps, is that of a run in this process and in memory."""
     solvers = ["ipf", "ipf+independent", "sampling", "random", "humanleague-integerise", Stubborn(limit=1)]
-    options = {"scopes": ["single"], "seeds": [0, 1]}
-    plain = run_comparison([CASE], solvers, ["mi"], **options)
+    options = {"solvers": solvers, "scopes": ["single"], "seeds": [0, 1]}
+    plain = run(**options)
     assert {"ok", "no winner", "failed", "skipped"} == set(plain.advice["status"])
-    for n_jobs in (1, 2):
-        limited = run_comparison([CASE], solvers, ["mi"], n_jobs=n_jobs, time_limit=60, **options)
+    others = [
+        {"output": tmp_path / "one"},
+        {"time_limit": 60},
+        {"n_jobs": 2},
+        {"n_jobs": 2, "time_limit": 60, "output": tmp_path / "two"},
+    ]
+    for other in others:
+        found = run(**options, **other)
         for table in COLUMNS:
-            found = [
+            frames = [
                 getattr(results, table).drop(columns=list(NOISE_COLUMNS), errors="ignore")
-                for results in (plain, limited)
+                for results in (plain, found)
             ]
-            pd.testing.assert_frame_equal(*found, check_exact=True)
+            pd.testing.assert_frame_equal(*frames, check_exact=True)
+    assert len(started) == 5
+    assert not any(process.poll() is None for process in started)
+
+
+def test_without_an_output_folder_nothing_is_written(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[object] = []
+    for time_limit in (None, 60):
+        run(time_limit=time_limit, progress=lambda *_: seen.extend(tmp_path.iterdir()))
+    assert seen == []
 
 
 def test_a_process_that_dies_before_the_work_begins_is_replaced(tmp_path: Path) -> None:
     solver = LateRiser(marker=str(tmp_path / "woken"))
-    results = run_comparison(
-        [CASE], [solver], ["mi"], scopes=["pooled"], histograms=[True], tables=["advice"], time_limit=60
-    )
+    results = run(solvers=[solver], scopes=["pooled"], histograms=[True], tables=["advice"], time_limit=60)
     assert (tmp_path / "woken").exists()
     assert results.advice["status"].tolist() == ["ok"]
 
 
-def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_piece(monkeypatch) -> None:
-    monkeypatch.setattr("aegis_opt.harness._child._START", 4.0)
-    started = []
-    start = Child.__init__
-    monkeypatch.setattr(Child, "__init__", lambda self, job: (started.append(job), start(self, job))[1])
-    found = run_comparison([CASE], [Sleeper(limit=1)], ["mi", "g3"], time_limit=0.5)
+def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_piece(
+    monkeypatch, started: list[subprocess.Popen]
+) -> None:
+    monkeypatch.setattr("aegis_opt.harness._processes._START", 4.0)
+    found = run(solvers=[Sleeper(limit=1)], measures=["mi", "g3"], time_limit=0.5)
     assert len(started) == 2
     for rows in (found.advice, found.reconstructions):
         assert len(rows) >= 8
@@ -92,39 +122,52 @@ def test_a_solver_that_hangs_everywhere_is_waited_for_twice_and_not_for_every_pi
         }
 
 
-def test_a_child_leaves_when_its_job_is_over() -> None:
-    data, measure = prepare(CASE), ao.get_measure("mi")
-    truth = {(data.name, "mi"): data.true_deviation(measure)}
-    with job_file(Job({data.name: data}, {"mi": measure}, truth, 1, None)) as path:
-        child = Child(path)
-        found = child.call(Unit(data.name, Variant("random"), "pooled", True, 0, measure="mi"), None, 60)
-        assert found.row["status"] == "ok"
-        assert child.alive
+class Stopped(BaseException):
+    pass
+
+
+def test_no_process_is_left_when_a_run_is_stopped(started: list[subprocess.Popen]) -> None:
+    def stop(what: str, done: int, total: int) -> None:
+        if done == 1:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(solvers=["ipf", Sleeper(limit=60)], scopes=["pooled"], n_jobs=2, progress=stop)
+    assert len(started) == 2
+    assert not any(process.poll() is None for process in started)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs a system that lists processes")
+def test_the_processes_of_a_killed_run_end_with_it() -> None:
+    here = Path(__file__).parent
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from stubborn_solvers import Sleeper\n"
+        "from aegis_opt.harness import compare\n"
+        "from aegis_opt.datasets import worked_example\n"
+        "compare(worked_example(), solvers=[Sleeper(limit=8)], time_limit=600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, str(here)])
+
+    def workers() -> list[str]:
+        tasks = Path(f"/proc/{parent.pid}/task").glob("*/children")
+        return [pid for task in tasks for pid in task.read_text().split()]
+
+    try:
+        _wait(lambda: bool(workers()))
+        [worker] = workers()
+        time.sleep(1)
+    finally:
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    _wait(lambda: not Path(f"/proc/{worker}").exists())
+
+
+def _wait(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
-    while child.alive and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not child.alive
-    child.stop()
-
-
-def test_the_job_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(
-    tmp_path: Path, monkeypatch
-) -> None:
-    pytest.importorskip("fcntl")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    job = Job({}, {}, {}, 1, None)
-    left = tmp_path / "aegis-opt-job-left"
-    left.mkdir()
-    (left / "job.pickle").write_bytes(b"raw tables")
-    others = [tmp_path / "aegis-opt-job-new", tmp_path / "else"]  # one is not written yet
-    for other in others:
-        other.mkdir()
-    with job_file(job) as first:
-        assert not left.exists()
-        with job_file(job) as second:
-            assert first.exists()
-            assert second.exists()
-    assert sorted(tmp_path.iterdir()) == others
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_peak_memory_sees_what_was_freed_again() -> None:

@@ -18,7 +18,7 @@ values = st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allo
     words, st.none() | words, st.none() | words.filter(lambda w: w != "none"), st.dictionaries(words, values)
 )
 def test_a_variant_reads_what_it_writes(solver, norm, rounding, options) -> None:
-    variant = Variant(solver, norm, rounding, options)
+    variant = Variant.of({"solver": solver, "norm": norm, "rounding": rounding, "options": options})
     assert Variant.parse(str(variant)) == variant
 
 

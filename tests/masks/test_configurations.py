@@ -13,6 +13,7 @@ from aegis_opt.masks import (
     Bucketize,
     Configuration,
     Configurations,
+    EraseDigits,
     Generalize,
     Hierarchy,
     Identity,
@@ -85,7 +86,7 @@ def test_a_bare_file_has_no_label(tmp_path):
     path = written(tmp_path, "c.json", '{"one": {"age": {"function": "erase_digits", "digits": 2}}}')
     configurations = load_configurations(path)
     assert configurations.label is None
-    assert configurations["one"]["age"].digits == 2
+    assert configurations["one"]["age"] == EraseDigits(2)
 
 
 def test_yaml_reads_dates_and_booleans_but_leaves_yes_and_zip_codes_text(tmp_path):

@@ -25,6 +25,7 @@ from aegis_opt.masks import (
     generate_configurations,
     information_loss,
 )
+from aegis_opt.sources import scan
 
 SCHEMA = {
     "age": Domain.of(range(17, 91)),
@@ -164,6 +165,12 @@ def test_domains_of_a_frame():
     assert generate_configurations(frame, label="y", n=2).label == "y"
 
 
+def test_a_frame_has_the_domains_that_a_scan_of_it_finds():
+    stamps = pd.to_datetime(["2020-01-01 12:00", "2020-01-02 12:00"]).tz_localize("Europe/Berlin")
+    frame = pd.DataFrame({"when": stamps, "y": [0, 1]})
+    assert domains_of(frame, "y")["when"] == scan(frame, "y").attributes["when"].domain
+
+
 def test_a_file_is_scanned_for_its_domains(tmp_path):
     path = tmp_path / "data.csv"
     pd.DataFrame({"age": range(30), "y": [0, 1] * 15}).to_csv(path, index=False)
@@ -193,9 +200,9 @@ FRAME = pd.DataFrame({"a": [1, 2, 3], "y": [0, 1, 0]})
         (lambda: generate_configurations(FRAME, label="y", attributes="a"), InvalidInput, r"write \['a'\]"),
         (lambda: generate_configurations(FRAME, label="y", attributes=["y"]), ConfigurationError, "'y'"),
         (lambda: generate_configurations(FRAME[["y"]], label="y"), ConfigurationError, "no attribute"),
-        (lambda: generate_configurations(FRAME[:0], label="y"), SourceError, "no rows"),
-        (lambda: generate_configurations(FRAME[["a", "a", "y"]], label="y"), SourceError, "'a'; rename"),
-        (lambda: domains_of(pd.DataFrame({"a": [1, "x"]}), "a"), SourceError, "'a': values of mixed"),
+        (lambda: generate_configurations(FRAME[:0], label="y"), SourceError, "no records"),
+        (lambda: generate_configurations(FRAME[["a", "a", "y"]], label="y"), SourceError, "'a': rename"),
+        (lambda: domains_of(pd.DataFrame({"a": [1, "x"]}), "a"), SourceError, "'a' holds Python objects"),
         (lambda: domains_of({"a": [1, 2]}, "a"), InvalidInput, r"write Domain\.of"),
         (lambda: all_configurations(FRAME, "y", {"a": []}), ConfigurationError, "'a' has no candidate"),
         (lambda: all_configurations(FRAME, "y", {"y": [Suppress()]}), ConfigurationError, "label 'y'"),

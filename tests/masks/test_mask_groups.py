@@ -5,13 +5,14 @@ import itertools
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mask_zoo import EVERY_MASK, FITTING, VALUES, domain_and_mask
 
 from aegis_opt.domain import KINDS, Domain
-from aegis_opt.errors import MaskError
+from aegis_opt.errors import InvalidInput, MaskError
 from aegis_opt.masks import (
     Blur,
     Bucketize,
@@ -158,6 +159,7 @@ def test_the_attribute_is_named_when_it_is_known():
         lambda: Bucketize(width=True),
         lambda: Bucketize(width="10"),
         lambda: Bucketize(width=2**62),
+        lambda: Bucketize(width=10**400),
         lambda: Bucketize(width=dt.timedelta(0)),
         lambda: Bucketize(width=10, origin=float("nan")),
         lambda: Bucketize(edges=[1, 2], origin=3),
@@ -179,6 +181,7 @@ def test_the_attribute_is_named_when_it_is_known():
         lambda: Prefix("3"),
         lambda: TopCode(),
         lambda: TopCode(float("nan")),
+        lambda: TopCode(pd.NaT),
         lambda: TopCode(10, bottom=10),
         lambda: TopCode(10, bottom="2020-01-01"),
         lambda: Truncate("decade"),
@@ -212,3 +215,19 @@ def test_an_empty_domain_has_no_groups():
     for kind, masks in FITTING.items():
         for mask in masks:
             assert mask.group(Domain(kind, np.array([]))).n_groups == 0
+
+
+def test_integers_beyond_64_bits_are_no_domain():
+    with pytest.raises(InvalidInput, match="64 bits"):
+        Domain.of([1, 2**70])
+
+
+def test_moments_with_a_zone_are_taken_in_utc():
+    zone = dt.timezone(dt.timedelta(hours=2))
+    noon = dt.datetime(2020, 1, 1, 12)
+    for moment in (noon.replace(tzinfo=zone), pd.Timestamp(noon, tz=zone)):
+        assert Domain.of([moment, None]).to_list() == [dt.datetime(2020, 1, 1, 10), None]
+
+
+def test_zeros_of_both_signs_are_one_value():
+    assert np.signbit(Domain.of([-0.0, 0.0]).values).tolist() == [False]

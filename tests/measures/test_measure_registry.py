@@ -35,7 +35,7 @@ def offer(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(_registry, "entry_points", lambda group: points.select(group=group))
 
     plugin = ModuleType("measure_plugin")
-    plugin.mine, plugin.number = MINE, 3
+    vars(plugin).update(mine=MINE, number=3)
     monkeypatch.setitem(sys.modules, "measure_plugin", plugin)
     return install
 

@@ -15,13 +15,13 @@ import pytest
 
 from aegis_opt.datasets import clinic
 from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency, UnknownColumn, UnknownName
-from aegis_opt.harness._truth import Case
+from aegis_opt.harness import Case
 from aegis_opt.masks import Configurations, Identity, Suppress, save_configurations
 from aegis_opt.release import apply_configuration
 from benchmarks.paper.exhaustive import SplitError
 from benchmarks.paper.experiments import (
     EXPERIMENTS,
-    Outcome,
+    ExperimentResult,
     Settings,
     cases_in,
     get_experiment,
@@ -43,14 +43,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run_once(folder: Path) -> Callable[[str], Outcome]:
+def run_once(folder: Path) -> Callable[[str], ExperimentResult]:
     """Run an experiment, each at most once for all tests."""
     return cache(lambda name: run_experiment(name, SMALL, folder))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_experiment_writes_its_tables_and_a_figure(
-    name: str, folder: Path, run_once: Callable[[str], Outcome]
+    name: str, folder: Path, run_once: Callable[[str], ExperimentResult]
 ) -> None:
     outcome = run_once(name)
     assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -64,7 +64,7 @@ def test_each_experiment_writes_its_tables_and_a_figure(
 
 
 def test_the_exhaustive_baseline_picks_the_best_and_nobody_beats_it(
-    run_once: Callable[[str], Outcome],
+    run_once: Callable[[str], ExperimentResult],
 ) -> None:
     tables = run_once("end-to-end").tables
     accuracy, wide = tables["accuracy"], tables["picks"].set_index("method")["nb"]
@@ -86,7 +86,9 @@ def test_a_method_without_a_winner_stays_in_the_table() -> None:
     assert table["nb"].fillna(-1).to_dict() == {"m": 0.5, "n": -1, "best of all": 0.75, "mean of all": 0.625}
 
 
-def test_trained_scores_are_kept_and_used_again(folder: Path, run_once: Callable[[str], Outcome]) -> None:
+def test_trained_scores_are_kept_and_used_again(
+    folder: Path, run_once: Callable[[str], ExperimentResult]
+) -> None:
     first = run_once("end-to-end").tables["runtime"]
     kept = list((folder / "trained").iterdir())
     assert len(kept) == 1  # the other experiments on these data have used it too
@@ -95,13 +97,13 @@ def test_trained_scores_are_kept_and_used_again(folder: Path, run_once: Callable
     assert first[trained]["seconds"].tolist() == pytest.approx(again[trained]["seconds"].tolist())
 
 
-def test_numbers_other_than_times_repeat(run_once: Callable[[str], Outcome]) -> None:
+def test_numbers_other_than_times_repeat(run_once: Callable[[str], ExperimentResult]) -> None:
     again = run_experiment("tvd", SMALL).tables["tvd"]
     pd.testing.assert_frame_equal(run_once("tvd").tables["tvd"], again)
 
 
 def test_reconstructing_from_the_histogram_is_closer_than_sampling(
-    run_once: Callable[[str], Outcome],
+    run_once: Callable[[str], ExperimentResult],
 ) -> None:
     table = run_once("tvd").tables["tvd"].set_index("method")["mean"]
     assert table["pooled +1D"] <= table["single view +1D"] <= table["sampling +1D"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from aegis_opt.harness import load_results
 from aegis_opt.harness._schema import FAILED, TIMED_OUT
-from aegis_opt.harness._store import load_results
 from benchmarks.paper.findings import write_summary
 from benchmarks.paper.research import VARIANTS, Research, list_families, make_family, run_research
 
@@ -86,7 +86,7 @@ def test_families_vary_one_thing_and_repeat_with_their_seed() -> None:
     assert not one.equals(other)
 
 
-def test_failures_are_charged_and_said(
+def test_failures_are_penalised_and_said(
     found: tuple[Research, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     runs = load_results(found[1] / "norms-runs")

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from aegis_opt.masks import (
     Truncate,
 )
 
-AWKWARD = {
+AWKWARD: dict[str, list[Any]] = {
     "integer": [-(2**53) - 1, -1000, -15, -10, -5, -1, 0, 3, 5, 7, 9, 10, 42, 90, 99, 12345, 2**53 + 1],
     "real": [
         -1e6,
@@ -101,7 +102,7 @@ def lists(domain: Domain) -> list[Mask]:
     """Masks that list the values of a domain: few and many masked values, text and numbers."""
     values = [v.isoformat() if isinstance(v, dt.date) else v for v in domain.to_list()]
     present = [v for v in values if v is not None]
-    found = [Generalize({f"o'{i}": present[i::3] for i in range(3) if present[i::3]})]
+    found: list[Mask] = [Generalize({f"o'{i}": present[i::3] for i in range(3) if present[i::3]})]
     found.append(Generalize([[i, [value]] for i, value in enumerate(values)]))
     found.append(Generalize([[i + 0.5 if i else True, [value]] for i, value in enumerate(present)]))
     return found

@@ -81,7 +81,7 @@ def assert_masked(result: pl.DataFrame, second: str = "Age") -> None:
 
 def test_pandas_in_pandas_out_with_its_index_and_other_columns():
     frame = PEOPLE.to_pandas().set_index(pd.Index([9, 9, 7, 6, 5], name="row"))
-    frame["objects"] = [[1], {2}, None, "x", 5]
+    frame["objects"] = pd.Series([[1], {2}, None, "x", 5], index=frame.index)
     before = frame.copy(deep=True)
     result = apply_configuration(frame, MASKS)
     pd.testing.assert_frame_equal(frame, before)

@@ -66,6 +66,7 @@ def test_the_printed_sql_masks_in_the_same_way(files, capsys):
 )
 def test_what_does_not_work_is_told_and_nothing_is_written(files, capsys, words, code, text):
     before = sorted(files.iterdir())
+    found: object
     try:
         found = run(*words)
     except SystemExit as leave:

@@ -1,5 +1,7 @@
 """Masking in SQL and the groups that the advisor works with agree on every value."""
 
+from collections.abc import Iterable
+
 import duckdb
 import numpy as np
 import pytest
@@ -39,7 +41,7 @@ def connection():
         yield opened
 
 
-def store(connection, domain: Domain, extra: list[object] = ()) -> list[object]:
+def store(connection, domain: Domain, extra: Iterable[object] = ()) -> list[object]:
     """Make a table of the values, with NaN beside NULL where a real is missing."""
     values = [*domain.to_list(), *extra]
     connection.execute(f"CREATE OR REPLACE TABLE source (place INTEGER, x {TYPES[domain.kind]})")
@@ -110,6 +112,7 @@ def test_every_dialect_can_be_parsed_back(dialect):
     configuration = Configuration({**fitting, "many": many})
     sql = configuration.to_sql(dialect, "a.people", ["id", *configuration], {**known, "many": "string"})
     parsed = sqlglot.parse_one(sql, read=DIALECTS[dialect])
+    assert isinstance(parsed, sqlglot.exp.Select)
     assert parsed.named_selects == ["id", *configuration]
 
 

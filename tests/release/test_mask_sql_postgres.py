@@ -9,13 +9,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import psycopg
 import pytest
+from programs import skip_or_fail
 from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
 
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Configuration
-
-psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install psycopg[binary]")
 
 TYPES = {
     "integer": "bigint",
@@ -32,7 +32,7 @@ def programs() -> Path:
     found = shutil.which("pg_ctl")
     folders = [os.path.dirname(found)] if found else sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not folders:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+        skip_or_fail("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     return Path(folders[-1])
 
 

@@ -154,12 +154,12 @@ def test_a_full_disk_is_told_in_the_words_of_the_system():
         try:
             for ending in ("csv", "csv.gz", "parquet"):
                 with pytest.raises(
-                    OutputError, match=r"cannot be written: No space left on device; make room"
+                    OutputError, match=r"cannot be written: No space left on device; free some space"
                 ):
                     apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
             summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
             with pytest.raises(
-                OutputError, match=r"s\.json cannot be written: No space left on device; make"
+                OutputError, match=r"s\.json cannot be written: No space left on device; free"
             ):
                 summary.save(f"{folder}/s.json")
             assert os.listdir(folder) == []

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt.harness._results import Results, ResultsFolder, make_meta, write_parquet
 from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, TIMED_OUT
-from aegis_opt.harness._store import Results, Store, make_meta, write_parquet
 
 HOSTILE = 'odd</script><script>alert("x")</script>'
 """A variant's name that would break a page which does not escape."""
@@ -91,7 +91,7 @@ def make_test_meta() -> dict[str, Any]:
 
 def save_results(results: Results, folder: Path) -> Path:
     """Write a results folder as a comparison does."""
-    Store(folder, results.meta)
+    ResultsFolder(folder, results.meta)
     for table, frame in frames_of(results).items():
         write_parquet(folder / table / "unit.parquet", table, frame.to_dict("records"))  # type: ignore[arg-type]
     return folder

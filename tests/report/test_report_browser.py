@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser import CHROMIUM, Browser
+from programs import skip_or_fail
 from results_factory import DATASETS, HOSTILE, VARIANTS, changed
 
 from aegis_opt.harness import Results
@@ -15,10 +16,7 @@ from aegis_opt.report import write_report
 
 NONE = "\N{EN DASH}"  # an empty cell
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium"),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = pytest.mark.xdist_group("chromium")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +27,8 @@ def page(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        skip_or_fail("chromium is not installed (Debian: apt-get install chromium)")
     with Browser() as started:
         yield started
 

@@ -125,6 +125,14 @@ def test_cp_sat_proves_large_counts_by_cutting_costs_finer():
     assert search.iterations > 2
 
 
+def test_cp_sat_breaks_ties_where_its_objective_is_a_fraction_below_a_whole_number():
+    """Such as 6.999999999999999 for 7, which is proved all the same, so that ties are to be broken."""
+    problem = Problem([View([0, 0], [[6, 3, 2]])], histogram=[9, 2])
+    search = Integer(norm="linf", engine="cp-sat").reconstruct(problem)
+    assert search.iterations == 3  # the distance, the least l2 among the closest, the seed
+    assert search.optimal
+
+
 @pytest.mark.parametrize("engine", ["flow", "cp-sat"])
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_seed_breaks_ties_and_nothing_else(engine, norm):

@@ -1,4 +1,4 @@
-"""A column in SQL: its values compared, cut into steps and written as text."""
+"""A column in SQL: its values compared, cut at thresholds and written as text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from aegis_opt.domain import Domain, Kind
+from aegis_opt.masks._parameters import is_temporal
 from aegis_opt.masks._sql._literals import literal
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.sources._names import quoted_text
 
 _IN_A_ROW = 16  # cases that are tried one after the other; more of them are halved first
 
 
 @dataclass(frozen=True)
-class Column:
-    """What a rule may know of a column.
+class SqlColumn:
+    """A column that SQL masks.
 
     Parameters
     ----------
@@ -27,8 +28,7 @@ class Column:
     kind : str
         Their kind.
     domain : Domain, optional
-        The values, or some of them: the least, the greatest and, of reals that are not all whole, one that
-        is not. Nothing else about it matters.
+        The values, or just their extent (see `aegis_opt.sources._extents`).
     """
 
     sql: str
@@ -48,6 +48,11 @@ class Column:
         return f"CAST({self.sql} AS DOUBLE)"
 
     @property
+    def key(self) -> str:
+        """The values in the type in which they are looked up."""
+        return self.double if self.kind == "real" else self.sql
+
+    @property
     def known(self) -> Domain:
         """The known values, maybe none."""
         return Domain(self.kind, np.array([])) if self.domain is None else self.domain
@@ -61,9 +66,9 @@ class Column:
         return f"CAST({self.sql} AS DECIMAL(38, 0))"
 
 
-def against(column: Column, bounds: Sequence[Any]) -> tuple[str, list[str]]:
+def against(column: SqlColumn, bounds: Sequence[Any]) -> tuple[str, list[str]]:
     """Return the values and the bounds in types in which they compare as NumPy compares them."""
-    if column.kind in ("date", "datetime"):
+    if is_temporal(column.kind):
         moments = [b if isinstance(b, dt.datetime) else dt.datetime(b.year, b.month, b.day) for b in bounds]
         return f"CAST({column.sql} AS TIMESTAMP)", [literal(moment) for moment in moments]
     if column.kind == "integer" and all(isinstance(bound, int) for bound in bounds):
@@ -87,7 +92,7 @@ def step_labels(x: str, thresholds: Sequence[str], labels: Sequence[str]) -> str
     return f"CASE {' '.join(cases)} ELSE {quoted_text(labels[-1])} END"
 
 
-def as_text(column: Column) -> str:
+def as_text(column: SqlColumn) -> str:
     """Return values that stay what they are as text."""
     if column.kind == "date":
         return f"strftime({column.sql}, '%Y-%m-%d')"

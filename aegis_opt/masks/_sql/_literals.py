@@ -10,9 +10,10 @@ from typing import Any
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Label
 from aegis_opt.masks._parameters import number_text
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.sources._names import quoted_text
 
-TEXT, INTEGER, REAL, BOOLEAN = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN"
+TEXT = "VARCHAR"
+REAL = "DOUBLE"
 
 
 def literal(value: Any) -> str:
@@ -51,9 +52,9 @@ def label_type(labels: Sequence[Label]) -> str:
     """
     types = {type(label) for label in labels if label is not None}
     if types == {bool}:
-        return BOOLEAN
+        return "BOOLEAN"
     if types == {int} and all(label is None or -(2**63) <= label < 2**63 for label in labels):  # type: ignore[operator]
-        return INTEGER
+        return "BIGINT"
     return REAL if types and types <= {int, float} else TEXT
 
 

@@ -8,23 +8,16 @@ from typing import Any, cast
 import numpy as np
 
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.masks import Generalize, Grouping, Hierarchy, Label, Mask
+from aegis_opt.masks._base import Grouping, Label, Mask
+from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import match_all
 from aegis_opt.masks._mapping import Pairs
-from aegis_opt.masks._sql._column import Column
-from aegis_opt.masks._sql._literals import TEXT, label_texts, label_type, literal
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.masks._sql._column import SqlColumn
+from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
+from aegis_opt.sources._column import SQL_TYPES
+from aegis_opt.sources._names import quoted_text
 
-MOST_CASES = 16  # masked values that are told apart by CASE; more of them need a join
-
-SQL_TYPES: dict[Kind, str] = {
-    "integer": "BIGINT",
-    "real": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "datetime": "TIMESTAMP",
-    "string": "VARCHAR",
-}
+_MOST_CASES = 16  # masked values that are told apart by CASE; more of them need a join
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +50,24 @@ class Lookup:
             label_texts(possible)  # refuses masked values that text cannot tell apart
         return cls(domain, grouping, sql_type)
 
+    @classmethod
+    def of_missing(cls, mask: Mask) -> Lookup:
+        """Look up the missing value alone; a column that has no other is of no kind, and the mask fits."""
+        return cls.of(mask, Domain(cast("Kind", mask.kinds[0]), np.array([]), missing=True))
+
     @property
     def needs_join(self) -> bool:
         """Whether there are too many masked values for a CASE."""
-        return self.grouping.n_groups > MOST_CASES
+        return self.grouping.n_groups > _MOST_CASES
 
-    def case(self, column: Column) -> str:
+    def case(self, column: SqlColumn) -> str:
         """Return the masked values as a CASE over lists of values."""
         values, groups = self.domain.values.tolist(), self.grouping.groups
-        x = column.double if column.kind == "real" else column.sql
         cases = []
         for group, label in enumerate(self._labels()):
             members = np.flatnonzero(groups[: len(values)] == group)
             listed = ", ".join(literal(values[i]) for i in members)
-            conditions = [f"{x} IN ({listed})"] if listed else []
+            conditions = [f"{column.key} IN ({listed})"] if listed else []
             if self.domain.missing and groups[-1] == group:
                 conditions.append(f"NOT ({column.present})")
             cases.append(f"WHEN {' OR '.join(conditions)} THEN {label}")
@@ -87,7 +84,7 @@ class Lookup:
         labels = np.array(label_texts(self.grouping.labels), dtype=object)
         present = self.grouping.groups[: len(self.domain.values)]
         columns: list[list[str]] = [
-            [_plain_text(value) for value in self.domain.values.tolist()],
+            [str(value) for value in self.domain.values.tolist()],
             labels[present].tolist(),
         ]
         used = set().union(*(set("".join(set(column))) for column in columns))
@@ -99,7 +96,7 @@ class Lookup:
         names = ", ".join(f"CAST({s} AS {t}) AS {n}" for s, t, n in zip(split, types, "vl", strict=True))
         return f"SELECT {names}"
 
-    def joined(self, column: Column, found: str) -> str:
+    def joined(self, column: SqlColumn, found: str) -> str:
         """Return the masked values, given the SQL that finds them in one of the tables above."""
         if self.domain.missing and (label := self._labels()[self.grouping.groups[-1]]) != "NULL":
             return f"CASE WHEN {column.present} THEN {found} ELSE {label} END"
@@ -108,7 +105,7 @@ class Lookup:
     def _labels(self) -> list[str]:
         if self.sql_type == TEXT:
             return [literal(text) for text in label_texts(self.grouping.labels)]
-        as_real = self.sql_type == "DOUBLE"
+        as_real = self.sql_type == REAL
         return [
             literal(float(cast("Any", label)) if as_real and label is not None else label)
             for label in self.grouping.labels
@@ -125,19 +122,8 @@ def listed_domain(mask: Mask, kind: Kind) -> Domain | None:
     """
     if not isinstance(mask, Generalize) or mask.ranges is not None:
         return None
-    written: list[tuple[Any, Label]]
-    if mask.mapping is not None:
-        written = [(v, label) for label, vs in cast("Pairs", mask.mapping) for v in vs if v is not None]
-    else:
-        written = [(row[0], row[cast("int", mask.level)]) for row in cast("Hierarchy", mask.hierarchy).rows]
-    values = list(match_all(kind, [cell for cell, _ in written], [label for _, label in written]))
+    _, cells, places = mask.written()
+    values = list(match_all(kind, cells, places))
     if kind == "integer":  # the others match no integer
         values = [int(v) for v in values if v == v // 1 and -(2**63) <= v < 2**63]
-    elif kind == "real":
-        values = [float(v) for v in values]
     return Domain(kind, np.array(sorted(set(values)), dtype=object), missing=True)
-
-
-def _plain_text(value: Any) -> str:
-    """Return a value as text that casts back to it."""
-    return value if isinstance(value, str) else str(value)

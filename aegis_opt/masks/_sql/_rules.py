@@ -1,59 +1,40 @@
-"""Masks that are rules as SQL: exact for every value, also one that was never seen.
+"""Masks that are rules, as SQL that is exact for every value, also one that was never seen.
 
 Written once, in DuckDB's dialect; other dialects are translations (see `aegis_opt.masks._sql._select`).
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import itertools
 from decimal import Decimal
 from functools import singledispatch
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
-from aegis_opt.masks import (
-    Blur,
-    Bucketize,
-    EraseDigits,
-    Generalize,
-    Identity,
-    Mask,
-    Prefix,
-    Suppress,
-    TopCode,
-    Truncate,
-)
-from aegis_opt.masks._base import moment_texts
-from aegis_opt.masks._parameters import (
-    DAY,
-    Number,
-    domain_microseconds,
-    exact,
-    is_temporal,
-    microseconds,
-    number_text,
-)
-from aegis_opt.masks._sql._column import Column, against, as_text, step_labels
+from aegis_opt.masks._base import Identity, Mask, Suppress
+from aegis_opt.masks._buckets import MOST_STEPS, ON_EDGE, Blur, Bucketize
+from aegis_opt.masks._generalize import Generalize, all_whole, ranges_of
+from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, exact, is_temporal
+from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels
 from aegis_opt.masks._sql._literals import literal
-from aegis_opt.sources._tables import quoted_text
+from aegis_opt.masks._text import EraseDigits, Prefix
+from aegis_opt.masks._top_code import TopCode
+from aegis_opt.masks._truncate import Truncate
+from aegis_opt.sources._names import quoted_text
 
-_MOST_STEPS = 4096  # beyond it a text with one case per step is worse than a lookup
-_ON_EDGE = 4 * float(np.finfo(np.float64).eps)
+_MOST_CASES = 4096  # steps; beyond it a text with one case per step is worse than a lookup
 
 
-def rule_sql(mask: Mask, column: Column) -> str | None:
+def rule_sql(mask: Mask, column: SqlColumn) -> str | None:
     """Return the masked values of a column as an SQL expression.
 
     Parameters
     ----------
     mask : Mask
         The mask.
-    column : Column
+    column : SqlColumn
         The values.
 
     Returns
@@ -70,7 +51,7 @@ def rule_sql(mask: Mask, column: Column) -> str | None:
 
     Examples
     --------
-    >>> rule_sql(Prefix(3), Column("zip", "string"))
+    >>> rule_sql(Prefix(3), SqlColumn("zip", "string"))
     "CASE WHEN zip IS NOT NULL THEN CASE WHEN length(zip) <= 3 THEN zip ELSE substr(zip, 1, 3) || '*' END END"
     """
     if isinstance(mask, Suppress):
@@ -85,13 +66,13 @@ def rule_sql(mask: Mask, column: Column) -> str | None:
 
 
 @singledispatch
-def _rule(mask: Mask, column: Column) -> str | None:  # noqa: ARG001
+def _rule(mask: Mask, column: SqlColumn) -> str | None:  # noqa: ARG001
     """Return the masked value of a value that is not missing."""
     return None
 
 
 @_rule.register
-def _(mask: Prefix, column: Column) -> str | None:
+def _(mask: Prefix, column: SqlColumn) -> str | None:
     if column.kind == "string":
         return _cut(column.sql, mask.length)
     text = f"CAST({column.sql} AS VARCHAR)"
@@ -103,7 +84,7 @@ def _cut(text: str, length: int) -> str:
 
 
 @_rule.register
-def _(mask: EraseDigits, column: Column) -> str | None:
+def _(mask: EraseDigits, column: SqlColumn) -> str | None:
     whole = column.sql if column.kind == "integer" else f"CAST(floor(abs({column.double})) AS BIGINT)"
     text = f"replace(CAST({whole} AS VARCHAR), '-', '')"
     digits = min(mask.digits, 20)  # no 64-bit number has more
@@ -118,7 +99,7 @@ def _(mask: EraseDigits, column: Column) -> str | None:
 
 
 @_rule.register
-def _(mask: Truncate, column: Column) -> str | None:
+def _(mask: Truncate, column: SqlColumn) -> str | None:
     _check_years(mask, column)
     if mask.unit == "quarter":
         quarter = f"CAST(CAST(extract(quarter FROM {column.sql}) AS BIGINT) AS VARCHAR)"
@@ -132,27 +113,24 @@ def _(mask: Truncate, column: Column) -> str | None:
 
 
 @_rule.register
-def _(mask: TopCode, column: Column) -> str | None:
+def _(mask: TopCode, column: SqlColumn) -> str | None:
     _check_years(mask, column)
     cases = ""
     if mask.bottom is not None:
         values, (bottom,) = against(column, [mask.bottom])
-        cases += f"WHEN {values} <= {bottom} THEN '<={_bound_text(mask.bottom)}' "
+        cases += f"WHEN {values} <= {bottom} THEN '<={bound_text(mask.bottom)}' "
     if mask.top is not None:
         values, (top,) = against(column, [mask.top])
-        cases += f"WHEN {values} >= {top} THEN '>={_bound_text(mask.top)}' "
+        cases += f"WHEN {values} >= {top} THEN '>={bound_text(mask.top)}' "
     return f"CASE {cases}ELSE {as_text(column)} END"
 
 
 @_rule.register
-def _(mask: Bucketize, column: Column) -> str | None:
+def _(mask: Bucketize, column: SqlColumn) -> str | None:
     if mask.edges is not None:
-        edges = cast("tuple[Any, ...]", mask.edges)
-        texts = [_bound_text(edge) for edge in edges]
-        between = [f"[{a}, {b})" for a, b in itertools.pairwise(texts)]
-        values, thresholds = against(column, edges)
-        return step_labels(values, thresholds, [f"<{texts[0]}", *between, f">={texts[-1]}"])
-    if column.kind in ("date", "datetime"):
+        values, thresholds = against(column, mask.edges)
+        return step_labels(values, thresholds, mask.edge_labels())
+    if is_temporal(column.kind):
         return _buckets_of_time(mask, column)
     width, origin = cast("Number", mask.width), cast("Number", mask.origin)
     if isinstance(width, int) and isinstance(origin, int):
@@ -169,7 +147,7 @@ def _(mask: Bucketize, column: Column) -> str | None:
 
 
 @_rule.register
-def _(mask: Blur, column: Column) -> str | None:
+def _(mask: Blur, column: SqlColumn) -> str | None:
     width = mask.width
     if column.kind == "integer" and isinstance(width, int):
         rounded = cast("tuple[int, ...]", mask.group(column.known).labels)
@@ -186,98 +164,63 @@ def _(mask: Blur, column: Column) -> str | None:
 
 
 @_rule.register
-def _(mask: Generalize, column: Column) -> str | None:
-    if column.domain is None or cast("int", mask.ranges) > _MOST_STEPS:
+def _(mask: Generalize, column: SqlColumn) -> str | None:
+    if column.domain is None or cast("int", mask.ranges) > _MOST_CASES:
         return None
     known = column.domain
     if not len(known.values):
         return "NULL"
     _check_years(mask, column)
-    # Ranges start at what the mask itself says: group its edges along with the known values
-    values = np.union1d(known.values, _range_starts(known, cast("int", mask.ranges)))
-    grouping = mask.group(Domain(known.kind, values))
-    first = values[np.unique(grouping.groups, return_index=True)[1]]
-    labels = cast("tuple[str, ...]", grouping.labels)
-    x, thresholds = against(column, _scalars(first))
+    starts, labels_of = ranges_of(known, cast("int", mask.ranges))
+    used = np.flatnonzero(np.append(starts[1:] != starts[:-1], True))  # of equal starts the last one counts
+    labels = cast("list[str]", labels_of(used))
+    x, thresholds = against(column, starts[used].tolist())
     outside = f"{x} < {thresholds[0]}"
-    if column.kind == "real" and _all_whole(known.values):
+    if column.kind == "real" and all_whole(known.values):
         outside += f" OR {x} <> floor({x})"
     # A value in no range belongs to the last one
     inside = step_labels(x, thresholds[1:], labels)
     return f"CASE WHEN {outside} THEN {quoted_text(labels[-1])} ELSE {inside} END"
 
 
-def _range_starts(known: Domain, m: int) -> npt.NDArray[Any]:
-    """Return where the ranges of `Generalize` start."""
-    if is_temporal(known):
-        stamps = domain_microseconds(known)
-        unit = DAY if known.kind == "date" else 1
-        low, span = int(stamps[0]), int(stamps[-1] - stamps[0]) // unit
-        starts = [low + unit * -(-i * span // m) for i in range(m)]
-        return np.array(starts, dtype="datetime64[us]").astype(known.values.dtype)
-    if known.kind == "real" and not _all_whole(known.values):
-        return np.linspace(known.values[0], known.values[-1], m + 1)[:-1]
-    low, high = int(known.values[0]), int(known.values[-1])
-    q, r = divmod(high - low, m)
-    whole = [low + i * (q + 1) + min(i, r) for i in range(m)]
-    reached = [start for start in whole if start <= high]
-    if known.kind == "integer":
-        return np.array(reached, dtype=np.int64)
-    reals = [float(start) for start in reached]
-    return np.array(
-        [x if int(x) >= start else np.nextafter(x, np.inf) for x, start in zip(reals, reached, strict=True)]
-    )
-
-
-def _all_whole(values: npt.NDArray[Any]) -> bool:
-    return bool(np.all(np.abs(values) < 2.0**63) and np.array_equal(values, np.trunc(values)))
-
-
-def _buckets_of_time(mask: Bucketize, column: Column) -> str | None:
+def _buckets_of_time(mask: Bucketize, column: SqlColumn) -> str | None:
     """Return the buckets from the least to the greatest known value; NULL for a value in none of them."""
     if column.domain is None:
         return None
     if not len(column.domain.values):
         return "NULL"
     _check_years(mask, column)
-    if isinstance(mask.width, dt.timedelta):
-        width = mask.width // dt.timedelta(microseconds=1)
-    else:
-        width = round(cast("Number", mask.width) * DAY)
-    if isinstance(mask.origin, dt.date):
-        origin = microseconds(mask.origin)
-    else:
-        origin = round(cast("Number", mask.origin) * DAY)
+    width, origin = mask.microsecond_steps()
     low, high = (int(stamp) for stamp in domain_microseconds(column.domain)[[0, -1]])
     steps = range((low - origin) // width, (high - origin) // width + 2)
-    if len(steps) > _MOST_STEPS:
+    if len(steps) > _MOST_CASES:
         return None
     starts = np.array([origin + k * width for k in steps], dtype="datetime64[us]")
     labels = cast("tuple[str, ...]", mask.group(Domain("datetime", starts[:-1])).labels)
-    x, thresholds = against(column, _scalars(starts))
+    x, thresholds = against(column, starts.tolist())
     inside = f"{x} >= {thresholds[0]} AND {x} < {thresholds[-1]}"
     return f"CASE WHEN {inside} THEN {step_labels(x, thresholds[1:-1], labels)} END"
 
 
-def _step(column: Column, width: Number, origin: Number) -> str:
+def _step(column: SqlColumn, width: Number, origin: Number) -> str:
     """Return floor((x - origin) / width) of reals; a value on an edge up to rounding is on it."""
     x, w = column.double, literal(float(width))
     steps = f"(({x} - {literal(float(origin))}) / {w})" if origin else f"({x} / {w})"
     nearest = f"floor({steps} + {literal(0.5)})"
-    allowed = f"{literal(_ON_EDGE)} * greatest({_size(column, width, origin)}, {literal(1.0)})"
+    allowed = f"{literal(ON_EDGE)} * greatest({_size(column, width, origin)}, {literal(1.0)})"
     step = f"CASE WHEN abs({steps} - {nearest}) <= {allowed} THEN {nearest} ELSE floor({steps}) END"
     return f"CAST({step} AS BIGINT)"
 
 
-def _size(column: Column, width: Number, origin: Number) -> str:
+def _size(column: SqlColumn, width: Number, origin: Number) -> str:
     """Return the size of the numbers that a step is computed from, in steps."""
     x = f"abs({column.double})"
     return f"{f'greatest({x}, {literal(abs(float(origin)))})' if origin else x} / {literal(float(width))}"
 
 
-def _within_steps(column: Column, width: Number, origin: Number, masked: str) -> str:
+def _within_steps(column: SqlColumn, width: Number, origin: Number, masked: str) -> str:
     """Return the masked value where steps can be told apart, else NULL."""
-    return f"CASE WHEN {_size(column, width, origin)} < {literal(1e14)} THEN {masked} END"
+    return f"CASE WHEN {_size(column, width, origin)} < {literal(MOST_STEPS)} THEN {masked} END"
 
 
 def _multiple(step: str, width: Number, origin: Number) -> str | None:
@@ -301,21 +244,9 @@ def _decimal(number: Decimal, scale: int) -> str:
     return f"CAST('{number:f}' AS DECIMAL({digits}, {scale}))"
 
 
-def _scalars(values: npt.NDArray[Any]) -> list[Any]:
-    scalars: list[Any] = values.tolist()
-    return scalars
-
-
-def _bound_text(bound: Any) -> str:
-    """Return a bound as masked values show it."""
-    if isinstance(bound, dt.date):
-        return moment_texts(np.array([bound], dtype="datetime64[us]"))[0]
-    return number_text(bound)
-
-
-def _check_years(mask: Mask, column: Column) -> None:
+def _check_years(mask: Mask, column: SqlColumn) -> None:
     """Refuse years before 1 and after 9999, which engines write each in its own way."""
-    if column.kind not in ("date", "datetime") or not len(column.known.values):
+    if not is_temporal(column.kind) or not len(column.known.values):
         return
     first, last = column.known.values[[0, -1]].astype("datetime64[Y]").astype(np.int64) + 1970
     if first < 1 or last > 9999:

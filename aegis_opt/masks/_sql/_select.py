@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any
 
-from aegis_opt.domain import Domain, Kind
+from aegis_opt.domain import KINDS, Domain, Kind
 from aegis_opt.errors import (
     ConfigurationError,
     InvalidOption,
@@ -14,25 +14,16 @@ from aegis_opt.errors import (
     UnknownColumn,
     UnknownName,
 )
-from aegis_opt.masks import (
-    Blur,
-    Bucketize,
-    Configuration,
-    EraseDigits,
-    Generalize,
-    Identity,
-    Mask,
-    Prefix,
-    Suppress,
-    TopCode,
-    Truncate,
-)
-from aegis_opt.masks._mapping import Pairs
-from aegis_opt.masks._sql._column import Column
+from aegis_opt.masks._base import Identity, Mask, Suppress, naming
+from aegis_opt.masks._buckets import Blur, Bucketize
+from aegis_opt.masks._generalize import Generalize
+from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._lookup import Lookup, listed_domain
-from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.release._duckdb import named, only_missing
-from aegis_opt.sources._tables import quoted
+from aegis_opt.masks._sql._masked_column import masked_column
+from aegis_opt.masks._text import EraseDigits, Prefix
+from aegis_opt.masks._top_code import TopCode
+from aegis_opt.masks._truncate import Truncate
+from aegis_opt.sources._names import quoted
 
 DIALECTS = {
     "duckdb": "duckdb",
@@ -44,7 +35,7 @@ DIALECTS = {
 
 
 def select_sql(
-    configuration: Configuration,
+    configuration: Mapping[str, Mask],
     dialect: str = "duckdb",
     table: str = "source",
     columns: Sequence[str] | None = None,
@@ -54,7 +45,7 @@ def select_sql(
 
     Parameters
     ----------
-    configuration : Configuration
+    configuration : Configuration or mapping of str to Mask
         The masks.
     dialect : {"duckdb", "spark", "postgresql", "snowflake"}
         What to write it in.
@@ -83,8 +74,7 @@ def select_sql(
 
     Examples
     --------
-    >>> from aegis_opt.masks import Prefix, Suppress
-    >>> masks = Configuration({"name": Suppress(), "zip": Prefix(3)})
+    >>> masks = {"name": Suppress(), "zip": Prefix(3)}
     >>> print(select_sql(masks, "postgresql", "people", domains={"zip": "string"}))
     SELECT
       '*' AS "name",
@@ -102,14 +92,10 @@ def select_sql(
         raise UnknownName("SQL dialect", dialect, DIALECTS)
     columns = list(configuration) if columns is None else _names(columns)
     if not columns:
-        raise ConfigurationError(
-            f"configuration {configuration.name!r} masks nothing: name the columns to select"
-        )
+        raise ConfigurationError("the configuration masks nothing: name the columns to select")
     for attribute in configuration:
         if attribute not in columns:
-            raise UnknownColumn(
-                "column", attribute, columns, f"Configuration {configuration.name!r} masks it."
-            )
+            raise UnknownColumn("column", attribute, columns, "The configuration masks it.")
     known = domains or {}
     masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
     return _translated(columns, masked, dialect, table)
@@ -128,7 +114,7 @@ def _names(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, Column]:
+def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, SqlColumn]:
     """Return an expression, or what to look up."""
     known = _assumed_kind(mask) if known is None else known
     if known is None:
@@ -137,27 +123,28 @@ def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[L
             f"domains={{{name!r}: Domain.of(values)}}, or what source_domains(source, configuration) reads"
         )
     if isinstance(known, Domain):
-        column = Column(quoted(name), known.kind, known)
-    elif known in get_args(Kind):
-        column = Column(quoted(name), known)
+        column = SqlColumn(quoted(name), known.kind, known)
+    elif known in KINDS:
+        column = SqlColumn(quoted(name), known)
     else:
         raise InvalidOption(
-            f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(get_args(Kind))})"
+            f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(KINDS)})"
         )
-    with named(name):
-        if column.domain is not None and not len(column.domain.values):
-            return only_missing(mask).case(column)
-        rule = rule_sql(mask, column)
-        if rule is not None:
-            return rule
-        values = listed_domain(mask, column.kind) if column.domain is None else column.domain
-        if values is None:
+
+    def values() -> Domain:
+        listed = listed_domain(mask, column.kind) if column.domain is None else column.domain
+        if listed is None:
             raise InvalidOption(
                 f"attribute {name!r}: {mask!r} on {column.kind} values can be written only for known ones: "
                 f"pass domains={{{name!r}: Domain.of(values)}}, or what source_domains reads"
             )
-        lookup = Lookup.of(mask, values)
-    return (lookup, column) if lookup.needs_join else lookup.case(column)
+        return listed
+
+    with naming(name):
+        masked = masked_column(mask, column, values)
+    if isinstance(masked, str):
+        return masked
+    return (masked, column) if masked.needs_join else masked.case(column)
 
 
 def _assumed_kind(mask: Mask) -> Kind | None:
@@ -174,15 +161,12 @@ def _assumed_kind(mask: Mask) -> Kind | None:
         case Bucketize():
             return _kind_of(mask.edges, whole="real")
         case TopCode():
-            bounds = [bound for bound in (mask.bottom, mask.top) if bound is not None]
-            return (
-                "datetime" if isinstance(bounds[0], dt.date) else "integer"
-            )  # which keeps 17 from being 17.0
+            bound = mask.bottom if mask.top is None else mask.top
+            return "datetime" if isinstance(bound, dt.date) else "integer"  # which keeps 17 from being 17.0
         case Generalize(mapping=None, ranges=None):
             return "string"
         case Generalize(ranges=None):
-            listed = [value for _, values in cast("Pairs", mask.mapping) for value in values]
-            return _kind_of([value for value in listed if value is not None])
+            return _kind_of(mask.written()[1])
     return None
 
 
@@ -195,7 +179,7 @@ def _kind_of(values: Any, whole: Kind = "integer") -> Kind | None:
 
 
 def _translated(
-    columns: Sequence[str], masked: Mapping[str, str | tuple[Lookup, Column]], dialect: str, table: str
+    columns: Sequence[str], masked: Mapping[str, str | tuple[Lookup, SqlColumn]], dialect: str, table: str
 ) -> str:
     try:
         import sqlglot
@@ -210,8 +194,7 @@ def _translated(
         if isinstance(how, tuple):
             lookup, column = how
             alias = f"m{len(joins)}"
-            key = column.double if column.kind == "real" else column.sql
-            joins.append(f"LEFT JOIN ({lookup.values_table()}) AS {alias}(v, l) ON {key} = {alias}.v")
+            joins.append(f"LEFT JOIN ({lookup.values_table()}) AS {alias}(v, l) ON {column.key} = {alias}.v")
             how = lookup.joined(column, f"{alias}.l")
         items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
     query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")

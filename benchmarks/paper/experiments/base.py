@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt._files import atomic_path
+from aegis_opt._options import whole_number
 from aegis_opt.advisor._estimate import Progress
-from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
-from aegis_opt.harness._truth import Case
+from aegis_opt.errors import InvalidInput, MissingDependency
+from aegis_opt.harness import Case
 from aegis_opt.measures import get_measure
 
 if TYPE_CHECKING:
@@ -89,11 +90,9 @@ class Settings:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        seed, most = self.seed, self.configurations
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
-            raise InvalidOption(f"seed must be a whole number from 0 to 2**32 - 1, not {seed!r}")
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-            raise InvalidOption(f"configurations must be a number from 1 up, not {most!r}")
+        whole_number("seed", self.seed, least=0, most=2**32 - 1)
+        if self.configurations is not None:
+            whole_number("configurations", self.configurations, least=1)
         if not self.measures:
             raise InvalidInput("an experiment needs at least one measure")
         names = {
@@ -146,7 +145,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ExperimentResult:
     """What an experiment found: its tables, and each claim of the paper beside our number."""
 
     experiment: Experiment
@@ -168,8 +167,8 @@ class Outcome:
             parts.append(f"{len(self.claims) - len(run)} claims are about what was not run.")
         return "\n\n".join(parts)
 
-    def write(self, folder: Path) -> Outcome:
-        """Write each table as CSV and the figure as PNG; return the outcome that knows its files."""
+    def write(self, folder: Path) -> ExperimentResult:
+        """Write each table as CSV and the figure as PNG; return the result that knows its files."""
         files = []
         for name, table in {**self.tables, "claims": self.claims}.items():
             if len(table.columns):

@@ -15,7 +15,8 @@ import pandas as pd
 from aegis_opt._files import atomic_path
 from aegis_opt.advisor import advise
 from aegis_opt.errors import InvalidInput
-from aegis_opt.harness._truth import Case, prepare
+from aegis_opt.harness import Case
+from aegis_opt.harness._truth import scan_case
 from aegis_opt.masks import Configurations, load_configurations
 from aegis_opt.release import apply_configuration
 from aegis_opt.summary import Summary, summarize
@@ -141,7 +142,7 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
     assert isinstance(masks, Configurations)
     frame = read_frame(case)
     parts = []
-    fingerprint = "" if settings.cache is None else f"{prepare(case).fingerprint}{_digest(frame)}"
+    fingerprint = "" if settings.cache is None else f"{scan_case(case).fingerprint}{_digest(frame)}"
     for name in classifiers:
         path = None
         if settings.cache is not None:

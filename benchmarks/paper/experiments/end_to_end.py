@@ -71,8 +71,8 @@ def side_by_side(accuracy: pd.DataFrame) -> pd.DataFrame:
     picked = picked[list(dict.fromkeys(rows["classifier"]))]
     parts = [picked.reset_index()]
     for name in ("best", "mean"):
-        floor = accuracy.pivot_table(index="dataset", columns="classifier", values=name, sort=False)
-        parts.append(floor.reset_index().assign(method=f"{name} of all", measure="none"))
+        level = accuracy.pivot_table(index="dataset", columns="classifier", values=name, sort=False)
+        parts.append(level.reset_index().assign(method=f"{name} of all", measure="none"))
     table = pd.concat(parts, ignore_index=True).sort_values("dataset", kind="stable", ignore_index=True)
     return table[[*keys, *picked.columns]].rename_axis(columns=None)
 

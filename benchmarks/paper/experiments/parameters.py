@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt.advisor import Advisor
-from aegis_opt.harness._truth import Case, prepare
+from aegis_opt.harness import Case
+from aegis_opt.harness._truth import scan_case
 from aegis_opt.masks import Configurations
 from aegis_opt.measures import get_measure
 from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
@@ -43,14 +44,14 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
 
 def _deviations(case: Case, settings: Settings) -> pd.DataFrame:
     """Mean PUD over the configurations by measure: estimated (single view, pooled) and true."""
-    prepared = prepare(case)
-    advisor = Advisor(prepared.summary)
+    scanned = scan_case(case)
+    advisor = Advisor(scanned.summary)
     found = {}
     for measure in settings.measures:
         found[measure] = {
             "single view": advisor.advise(measure, scope="single").ranking["pud"].mean(),
             "pooled": advisor.advise(measure).ranking["pud"].mean(),
-            "true": prepared.true_deviation(get_measure(measure)).mean(),
+            "true": scanned.true_deviation(get_measure(measure)).mean(),
         }
     return pd.DataFrame.from_dict(found, orient="index")
 

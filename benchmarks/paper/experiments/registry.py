@@ -7,8 +7,7 @@ from pathlib import Path
 
 from aegis_opt._files import probe
 from aegis_opt.errors import InvalidInput, UnknownName
-from aegis_opt.harness._truth import Case
-from aegis_opt.report._figure_style import require_matplotlib
+from aegis_opt.harness import Case
 from benchmarks.paper.experiments import (
     end_to_end,
     generalization,
@@ -19,7 +18,7 @@ from benchmarks.paper.experiments import (
     scalability,
     tvd,
 )
-from benchmarks.paper.experiments.base import Experiment, Outcome, Settings, judge
+from benchmarks.paper.experiments.base import Experiment, ExperimentResult, Settings, judge, new_figure
 
 _MODULES = (end_to_end, mlp, k_anonymity, tvd, histograms, parameters, generalization, scalability)
 
@@ -40,7 +39,9 @@ def get_experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def run_experiment(name: str, settings: Settings | None = None, output: str | Path | None = None) -> Outcome:
+def run_experiment(
+    name: str, settings: Settings | None = None, output: str | Path | None = None
+) -> ExperimentResult:
     """Run an experiment of the paper's evaluation.
 
     Parameters
@@ -55,13 +56,13 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
 
     Returns
     -------
-    Outcome
+    ExperimentResult
         Tables, and each claim of the paper beside the number found; `print` shows both.
 
     Examples
     --------
-    >>> outcome = run_experiment("generalization", Settings(small=True))
-    >>> outcome.tables["reconstructions"]["varied"].unique().tolist()
+    >>> found = run_experiment("generalization", Settings(small=True))
+    >>> found.tables["reconstructions"]["varied"].unique().tolist()
     ['bucket size', 'domain size']
     """
     experiment = get_experiment(name)
@@ -71,13 +72,13 @@ def run_experiment(name: str, settings: Settings | None = None, output: str | Pa
             f"experiment {name!r} needs a data set: pass its folder (--data) or Settings(cases=)"
         )
     if output is not None:  # before the work, not after it
-        require_matplotlib()
+        new_figure(1, 1)
         _require_folder(output)
     if output is not None and settings.cache is None:
         settings = dataclasses.replace(settings, cache=Path(output) / "trained")
     tables = experiment.run(settings)
-    outcome = Outcome(experiment, tables, judge(experiment, tables))
-    return outcome if output is None else outcome.write(Path(output))
+    result = ExperimentResult(experiment, tables, judge(experiment, tables))
+    return result if output is None else result.write(Path(output))
 
 
 def _require_folder(output: str | Path) -> None:

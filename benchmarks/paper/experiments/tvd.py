@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from aegis_opt.harness._run import run_comparison
+from aegis_opt.harness import ComparisonSettings, run_comparison
 from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
 from benchmarks.paper.experiments.choices import restricted
 
@@ -29,18 +29,15 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     cases = [restricted(case, settings.configurations) for case in settings.cases]
     parts = []
     for solver, scopes in (("ipf", ["single", "pooled"]), ("sampling", ["single"])):
-        parts.append(
-            run_comparison(
-                cases,
-                [solver],
-                ["mi"],
-                scopes=scopes,  # type: ignore[arg-type]
-                seeds=[settings.seed],
-                tables=["reconstructions"],
-                n_jobs=settings.n_jobs,
-                progress=settings.progress,
-            ).reconstructions
+        comparison = ComparisonSettings(
+            solvers=[solver],
+            scopes=scopes,  # type: ignore[arg-type]
+            seeds=[settings.seed],
+            tables=["reconstructions"],
+            n_jobs=settings.n_jobs,
+            progress=settings.progress,
         )
+        parts.append(run_comparison(cases, comparison).reconstructions)
     rows = pd.concat(parts, ignore_index=True)
     keys = zip(rows["solver"], rows["scope"], rows["histogram"], strict=True)
     rows["method"] = [_METHODS[str(s), str(c), bool(h)] for s, c, h in keys]

@@ -1,49 +1,99 @@
-"""One piece of work: an advisor run or one reconstruction, measured and judged by the truth."""
+"""Units of work: advisor runs and reconstructions, which run anywhere and are judged by the truth."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.errors import InvalidOption, MissingDependency, RoundingImpossible
-from aegis_opt.harness._memory import PeakMemory
-from aegis_opt.harness._plan import Unit
-from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row
-from aegis_opt.harness._truth import Prepared
+from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row, TableName
+from aegis_opt.harness._truth import ScannedCase
 from aegis_opt.harness._variant import Variant
 from aegis_opt.measures import Measure, tvd
 from aegis_opt.problem import Problem
 from aegis_opt.solvers.reconstruction import Status
 
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 _EQUAL = 9  # digits, relative to the largest deviation, up to which two deviations are tied
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One unit of work: an advisor run (it has a measure), or the reconstructions of one attribute.
+
+    Its results are one file. All its randomness comes from `seed`, so they do not depend on who runs it.
+    """
+
+    dataset: str
+    variant: Variant
+    scope: str
+    histogram: bool
+    seed: int
+    measure: str | None = None
+    attribute: str | None = None
+
+    @property
+    def table(self) -> TableName:
+        """The table of results that its rows belong to."""
+        return "advice" if self.measure is not None else "reconstructions"
+
+    def key(self, fingerprint: str) -> str:
+        """Name of its file: a digest of what it is and of the data it is about."""
+        parts = [
+            *(fingerprint, self.dataset, str(self.variant), self.scope, self.histogram, self.seed),
+            *(self.measure, self.attribute),
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+class UnitResult(NamedTuple):
+    """The rows of a unit and, of an advisor run, the configurations in order."""
+
+    rows: list[Row]
+    ranking: list[Row]
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """All that a worker needs: the data sets, the measures, and what every unit has in common."""
+    """All that a process needs to run units: the data sets, the measures, and the true deviations."""
 
-    datasets: dict[str, Prepared]
+    datasets: dict[str, ScannedCase]
     measures: dict[str, Measure]
-    truth: dict[tuple[str, str], pd.Series]  # true deviation of every configuration, by data set and measure
+    truth: dict[tuple[str, str], pd.Series]  # of every configuration, by data set and measure
     replicates: int
-    time_limit: float | None
 
 
-def pieces(job: Job, unit: Unit) -> list[int | None]:
-    """List the reconstructions of a unit by masked table; [None] for one from all views, or for advice."""
+def run_unit(job: Job, unit: Unit, execute: Callable[[Unit, int | None], Finding]) -> UnitResult:
+    """Run every piece of a unit by `execute`, here or in another process, and fill in what is known of it."""
+    rows: list[Row] = []
+    ranking: list[Row] = []
+    for piece in _pieces(job, unit):
+        found = execute(unit, piece)
+        rows.append(_blank_row(job, unit, piece) | found.row)
+        ranking += found.ranking
+    return UnitResult(_for_configurations(job, unit, rows), ranking)
+
+
+def _pieces(job: Job, unit: Unit) -> list[int | None]:
+    """List the masked tables to reconstruct alone; [None] for all views together, or for an advisor run."""
     if unit.measure is not None or unit.attribute is None or unit.scope == "pooled":
         return [None]
     return list(range(len(job.datasets[unit.dataset].summary.attributes[unit.attribute].tables)))
 
 
-def blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
+def _blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
     """Return what is known of a row before the work: everything but the outcome."""
     data = job.datasets[unit.dataset]
     row: Row = dict.fromkeys(COLUMNS[unit.table])
@@ -71,23 +121,21 @@ def blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
 
 
 def execute(job: Job, unit: Unit, piece: int | None) -> Finding:
-    """Do one piece of work and return what it found, whatever happens."""
-    row = blank_row(job, unit, piece)
+    """Run one piece and return what it found, whatever happens."""
     try:
         if unit.variant.is_random_choice:
-            return Finding(row | _choose_at_random(row))
+            return Finding(_choose_at_random(job.truth[unit.dataset, str(unit.measure)]))
         if unit.measure is not None:
-            found, ranking = _advise(job, unit)
-            return Finding(row | found, ranking)
-        return Finding(row | _reconstruct(job, unit, piece))
+            return _advise(job, unit)
+        return Finding(_reconstruct(job, unit, piece))
     except (MissingDependency, InvalidOption, RoundingImpossible) as error:
-        # not installed, or not made for such problems: nothing to hold against it, but visible
-        return Finding(row | {"status": SKIPPED, "error": str(error)})
-    except Exception as error:  # a backend may fail in any way, and every failure is a row
-        return Finding(row | {"status": FAILED, "error": f"{type(error).__name__}: {error}"})
+        # not installed, or not made for such problems: not a failure, but visible
+        return Finding({"status": SKIPPED, "error": str(error)})
+    except Exception as error:  # a solver may fail in any way, and every failure is a row
+        return Finding({"status": FAILED, "error": f"{type(error).__name__}: {error}"})
 
 
-def for_configurations(job: Job, unit: Unit, rows: list[Row]) -> list[Row]:
+def _for_configurations(job: Job, unit: Unit, rows: list[Row]) -> list[Row]:
     """Give each configuration its row: those that share a masked table share the reconstruction."""
     if unit.attribute is None:
         return rows
@@ -130,13 +178,13 @@ def _norm(variant: Variant) -> str:
     return variant.reconstructor().distance_norm
 
 
-def _choose_at_random(row: Row) -> Row:
+def _choose_at_random(truth: pd.Series) -> Row:
     """The expectation over a configuration drawn at random: its order is as good as any."""
     return {
         "certified": False,
-        "regret": row["pud_true_mean"] - row["pud_true_min"],
+        "regret": float(truth.mean()) - float(truth.min()),
         "tau": 0.0,
-        "pud_best_true": row["pud_true_mean"],
+        "pud_best_true": float(truth.mean()),
         "seconds_total": 0.0,
         "peak_mb": 0.0,
         "status": OK,
@@ -169,7 +217,7 @@ def _advise(job: Job, unit: Unit) -> Finding:
         "seconds_total": seconds,
         "peak_mb": peak,
         "status": NO_WINNER,
-        "error": advice.reason if advice.best is None else _doubt(advice),
+        "error": advice.reason if advice.best is None else _missed_totals(advice),
     }
     if advice.best is not None:
         found |= {
@@ -181,8 +229,8 @@ def _advise(job: Job, unit: Unit) -> Finding:
     return Finding(found, _ranking(unit, advice, truth))
 
 
-def _doubt(advice: Advice) -> str | None:
-    """What is wrong with a run that names a winner: tables that miss the totals they should meet."""
+def _missed_totals(advice: Advice) -> str | None:
+    """Say which tables miss the totals that they should meet, in a run that names a winner."""
     missed = advice.attributes[advice.attributes["status"] == Status.NOT_CONVERGED.name]
     if missed.empty:
         return None
@@ -242,7 +290,7 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
         "optimal": result.optimal,
         "gap": _finite(result.gap),
         "seconds_build": build,
-        "seconds_solve": total - build - rounding,  # whatever a backend does beside, its checks included
+        "seconds_solve": total - build - rounding,  # whatever a solver does beside, its checks included
         "seconds_round": rounding,
         "seconds_total": total,
         "peak_mb": peak,
@@ -251,3 +299,30 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
 
 def _finite(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+class PeakMemory:
+    """How much the resident memory of this process grew at most since the object was made.
+
+    Linux keeps the high-water mark of resident memory and resets it on request, which costs microseconds.
+    Memory that the process held before and uses again does not count. Other systems keep the mark of the
+    whole life of the process only, which says nothing about one piece of work: there it is None.
+    """
+
+    def __init__(self) -> None:
+        try:
+            _RESET.write_text("5")
+            self._before: int | None = _kilobytes("VmRSS")
+        except OSError:
+            self._before = None
+
+    def megabytes(self) -> float | None:
+        """Return the growth in MiB, or None where the system cannot tell."""
+        if self._before is None:
+            return None
+        return max(0, _kilobytes("VmHWM") - self._before) / 1024
+
+
+def _kilobytes(field: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1])

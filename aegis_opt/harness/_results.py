@@ -1,6 +1,6 @@
-"""Results on disk: a folder that grows by one small Parquet file per finished unit of work.
+"""What a comparison found, in memory or in a folder that grows by one Parquet file per finished unit of work.
 
-A file is whole or not there, so a run that was killed goes on where it stopped: units whose file exists are
+A file is whole or not there, so a run that was killed continues where it stopped: units whose file exists are
 not run again. `meta.json` says what made the folder; a folder that something else made is refused.
 """
 
@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +25,8 @@ import pandas as pd
 
 from aegis_opt._files import atomic_path, probe
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._plan import Unit
-from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, Table
+from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
+from aegis_opt.harness._units import Unit, UnitResult
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 FORMAT = "aegis-opt-results"
 VERSION = 2
 
-_PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb")
-_OPTIONAL = ("scikit-learn", "joblib", "ipfn", "humanleague", "POT")
+_PACKAGES = (
+    *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
+    *("ipfn", "humanleague", "POT"),
+)
 _SKIPPED = ".skipped.parquet"
 _UNFINISHED = re.compile(r"\.[0-9a-f]{24}(\.skipped)?-[^.]+\.parquet")  # as `atomic_path` calls them
 _AGAIN = "run the comparison again, which makes only what is missing"
@@ -76,7 +78,7 @@ class Results:
     meta: dict[str, Any]
 
 
-class Store:
+class ResultsFolder:
     """A results folder, open for writing.
 
     Parameters
@@ -93,65 +95,60 @@ class Store:
         old = _known(self.folder)
         if old is not None:
             meta = _continued(self.folder, old, meta)
+        self._fingerprints = {name: about["fingerprint"] for name, about in meta["datasets"].items()}
         with atomic_path(self.folder / "meta.json") as temporary:
             temporary.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder while it is written; first remove half-written files of a run that was killed."""
-        with held(self.folder, self._tidy):
-            yield
+        """Hold the folder beside other runs; if this is the only one, remove what a killed run left.
 
-    def _tidy(self) -> None:
+        A process lets go of the folder when it ends, even when it is killed. Where the system cannot hold a
+        folder, nothing is removed.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # others hold it, or the file system cannot tell
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._remove_unfinished()
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(handle)
+
+    def _remove_unfinished(self) -> None:
         for table in COLUMNS:
             for file in (self.folder / table).glob(".*.parquet"):
                 if _UNFINISHED.fullmatch(file.name):
                     file.unlink(missing_ok=True)
 
-    def is_done(self, unit: Unit, key: str) -> bool:
+    def is_done(self, unit: Unit) -> bool:
         """Whether the unit's results are there. What was skipped is tried again: it may work now."""
-        tables: list[Table] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
-        return all(self._path(table, key).exists() for table in tables)
+        tables: list[TableName] = ["rankings", "advice"] if unit.table == "advice" else [unit.table]
+        return all(self._path(table, unit).exists() for table in tables)
 
-    def write(self, unit: Unit, key: str, rows: list[Row], ranking: list[Row]) -> None:
+    def write(self, unit: Unit, result: UnitResult) -> None:
         """Add the results of a unit.
 
         An advisor run that was tried has a file of its ranking too, if an empty one. It comes first: without
         the file of its advice, a ranking is not read, and the unit is run again.
         """
-        skipped = all(row["status"] == SKIPPED for row in rows)
+        skipped = all(row["status"] == SKIPPED for row in result.rows)
         if unit.table == "advice" and not skipped:
-            write_parquet(self._path("rankings", key), "rankings", ranking)
-        write_parquet(self._path(unit.table, key, skipped), unit.table, rows)
+            write_parquet(self._path("rankings", unit), "rankings", result.ranking)
+        write_parquet(self._path(unit.table, unit, skipped), unit.table, result.rows)
         if not skipped:
-            self._path(unit.table, key, skipped=True).unlink(missing_ok=True)
+            self._path(unit.table, unit, skipped=True).unlink(missing_ok=True)
 
-    def _path(self, table: Table, key: str, skipped: bool = False) -> Path:
+    def _path(self, table: TableName, unit: Unit, skipped: bool = False) -> Path:
+        key = unit.key(self._fingerprints[unit.dataset])
         return self.folder / table / f"{key}{_SKIPPED if skipped else '.parquet'}"
-
-
-@contextmanager
-def held(folder: Path, alone: Callable[[], None]) -> Iterator[None]:
-    """Hold a folder while the block runs, beside others; call `alone` first if nobody else holds it.
-
-    A process lets go of it when it ends, even when it is killed. Where the system cannot hold a folder,
-    `alone` is never called.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # others hold it, or the file system cannot tell
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone()
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(handle)
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -172,12 +169,9 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"{path} cannot be written: {reason}; choose another place") from error
-    if old is None:
-        return
-    runs = _files(path / "advice")
-    read_parquet(runs, "advice")
-    read_parquet(_files(path / "reconstructions"), "reconstructions")
-    read_parquet([file for file in _rankings(path, runs) if file.exists()], "rankings")
+    if old is not None:
+        for table, files in _files(path).items():
+            read_parquet([file for file in files if file.exists()], table)
 
 
 def _known(folder: Path) -> dict[str, Any] | None:
@@ -232,10 +226,9 @@ def _damaged(meta: dict[str, Any]) -> Iterator[str]:
     for part in ("software", "settings", "datasets", "plan"):
         if not isinstance(meta.get(part), dict):
             yield repr(part)
-            return
     if not isinstance(meta.get("machine", {}), dict):
         yield "'machine'"
-    elif not isinstance(meta.get("machine", {}).get("cores"), int | None):
+    if not isinstance(meta.get("machine", {}).get("cores"), int | None):
         yield "'cores' of 'machine'"
     if not isinstance(meta["settings"].get("time_limit"), int | float | None):
         yield "'time_limit' of 'settings'"
@@ -246,7 +239,6 @@ def _damaged(meta: dict[str, Any]) -> Iterator[str]:
     for dataset, about in meta["datasets"].items():
         if not isinstance(about, dict):
             yield f"data set {dataset!r}"
-            return
         for name, kind in _DATASET.items():
             if not isinstance(about.get(name), kind):
                 yield f"{name!r} of data set {dataset!r}"
@@ -270,29 +262,39 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
         If it is no results folder, of another version, or a file in it is cut short; the text names it.
     """
     path = Path(folder)
-    meta = read_meta(path)
-    runs = _files(path / "advice")
-    advice = read_parquet(runs, "advice")
-    rankings = _rankings(path, runs)
-    for file in rankings:
+    meta, files = read_meta(path), _files(path)
+    runs = read_parquet(files["advice"], "advice")
+    for file in files["rankings"]:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
+    others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
+    return Results(advice=runs, **others, meta=meta)
+
+
+def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:
+    """Return results that are in no folder, with the types that they would have there."""
+    rows: dict[TableName, list[Row]] = {table: [] for table in COLUMNS}
+    for unit, result in found:
+        rows[unit.table] += result.rows
+        rows["rankings"] += result.ranking
     return Results(
-        advice=advice,
-        reconstructions=read_parquet(_files(path / "reconstructions"), "reconstructions"),
-        rankings=read_parquet(rankings, "rankings"),
-        meta=meta,
+        **{str(table): _frame(table, *_select(table, rows[table])) for table in COLUMNS}, meta=meta
     )
 
 
-def write_parquet(path: Path, table: Table, rows: list[Row]) -> None:
+def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
-    kinds = enumerate(COLUMNS[table].items(), start=1)
-    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
-    values = [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
+    query, values = _select(table, rows)
     with atomic_path(path) as temporary, _database().cursor() as connection:
         target = str(temporary).replace("'", "''")
-        connection.execute(f"COPY (SELECT {columns}) TO '{target}' (FORMAT parquet)", values)
+        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
+
+
+def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
+    """Return the query that gives rows the types of the table, and its parameters."""
+    kinds = enumerate(COLUMNS[table].items(), start=1)
+    columns = ", ".join(f'unnest(CAST(${i} AS {kind}[])) AS "{name}"' for i, (name, kind) in kinds)
+    return f"SELECT {columns}", [[_plain(row.get(name)) for row in rows] for name in COLUMNS[table]]
 
 
 def _plain(value: Any) -> Any:
@@ -302,23 +304,26 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def read_parquet(files: Sequence[Path], table: Table) -> pd.DataFrame:
+def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     """Read files of one table as one frame, sorted by what identifies a row."""
     import duckdb
 
-    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     if not files:
-        return pd.DataFrame(columns=list(COLUMNS[table]))
+        return _frame(table, *_select(table, []))
+    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
+    try:
+        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", [[str(file) for file in files]])
+    except duckdb.Error as error:
+        if len(files) > 1:  # find the one to blame
+            for file in files:
+                read_parquet([file], table)
+        cause = str(error).splitlines()[0]
+        raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+
+
+def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
     with _database().cursor() as connection:
-        try:
-            query = f"SELECT {columns} FROM read_parquet($files)"
-            frame = connection.execute(query, {"files": [str(file) for file in files]}).df()
-        except duckdb.Error as error:
-            if len(files) > 1:  # find the one to blame
-                for file in files:
-                    read_parquet([file], table)
-            cause = str(error).splitlines()[0]
-            raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+        frame = connection.execute(query, values).df()
     return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
 
 
@@ -330,13 +335,14 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.parquet") if not file.name.startswith("."))
-
-
-def _rankings(folder: Path, runs: Sequence[Path]) -> list[Path]:
-    """Files that belong to those of advisor runs that were tried."""
-    return [folder / "rankings" / file.name for file in runs if not file.name.endswith(_SKIPPED)]
+def _files(folder: Path) -> dict[TableName, list[Path]]:
+    """The files of each table; an advisor run that was tried should have one of its ranking."""
+    found: dict[TableName, list[Path]] = {
+        table: sorted(file for file in (folder / table).glob("*.parquet") if not file.name.startswith("."))
+        for table in COLUMNS
+    }
+    tried = [file.name for file in found["advice"] if not file.name.endswith(_SKIPPED)]
+    return found | {"rankings": [folder / "rankings" / name for name in tried]}
 
 
 def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -357,26 +363,22 @@ def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[s
                 f"{folder} holds results of another data set {name!r} (other records or configurations): "
                 f"{way_out}, or pass another name"
             )
-    plan = {key: _union(old["plan"].get(key, []), values) for key, values in new["plan"].items()}
+    plan = {
+        key: list(dict.fromkeys([*old["plan"].get(key, []), *values])) for key, values in new["plan"].items()
+    }
     return new | {
         "started": old.get("started", new["started"]),
         "continued": new["started"],
         "datasets": old["datasets"] | new["datasets"],
-        "plan": plan,
+        "plan": {key: list(dict.fromkeys(values)) for key, values in plan.items()},
     }
-
-
-def _union(old: list[Any], new: list[Any]) -> list[Any]:
-    return [*old, *(value for value in new if value not in old)]
 
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in (*_PACKAGES, *_OPTIONAL):
-        try:
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
