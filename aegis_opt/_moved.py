@@ -24,8 +24,7 @@ _NAMES = {  # new module: names that were in `aegis_opt` itself, and go in the n
     "aegis_opt.report": "write_report",
     "aegis_opt.rounding": "ROUNDINGS round_table",
     "aegis_opt.solvers.base": "Capabilities Reconstructor",
-    f"{_PAPER}.experiments": "EXPERIMENTS run_experiment",
-    f"{_PAPER}.research": "run_research",
+    _PAPER: "EXPERIMENTS run_experiment run_research",
 }
 _MODULES = {  # new module: modules that went there
     "aegis_opt.analysis": "solvers.convex_range solvers.spread",

@@ -87,8 +87,8 @@ def test_a_from_import_of_a_name_that_moved_warns_at_the_import() -> None:
 
 
 def test_the_paper_is_in_the_repository_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "benchmarks.paper.research", None)
-    text = r"is now benchmarks\.paper\.research\.run_research, in the repository and not in the package"
+    monkeypatch.setitem(sys.modules, "benchmarks.paper", None)
+    text = r"is now benchmarks\.paper\.run_research, in the repository and not in the package"
     with pytest.raises(AttributeError, match=text):
         top_level("run_research")
     with pytest.raises(ImportError, match=text):

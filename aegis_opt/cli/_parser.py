@@ -210,17 +210,17 @@ def _check_mask(arguments: argparse.Namespace) -> None:
 
 
 def _compare(commands: Commands) -> None:
-    parser = _add_command(
+    add = _add_command(
         commands,
         "compare",
         "judge solvers, norms and roundings by the truth, on raw data",
         "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
         "command; another source with the same output folder is added to it.",
-    )
-    parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
-    parser.add_argument("--label", help="column of the class label (default: as the configurations say)")
-    parser.add_argument("--configurations", metavar="FILE", required=True, help="configuration file")
-    parser.add_argument("--name", help="of the data set in the results (default: as the file is called)")
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", help="column of the class label (default: as the configurations say)")
+    add("--configurations", metavar="FILE", required=True, help="configuration file")
+    add("--name", help="of the data set in the results (default: as the file is called)")
     lists = {
         "--solver": "such as ipf, integer:l2, ipf+controlled, convex:l1+nearest[engine=HIGHS]; also ipfn, "
         "humanleague, humanleague-integerise, sinkhorn, and random, the baseline",
@@ -229,31 +229,17 @@ def _compare(commands: Commands) -> None:
         "--rounding": "for each solver that leaves it open; none is one",
     }
     for option, text in lists.items():
-        parser.add_argument(option, action="append", metavar="NAME", help=f"{text}; may be repeated")
-    parser.add_argument(
-        "--scope", action="append", choices=("pooled", "single"), help="may be repeated (default both)"
-    )
-    parser.add_argument("--histograms", choices=("with", "without", "both"), help="default both")
-    parser.add_argument(
-        "--seed",
-        type=whole_number(0),
-        action="append",
-        metavar="S",
-        help="of what is random; may be repeated (default 0)",
-    )
-    parser.add_argument(
-        "--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 1)"
-    )
-    parser.add_argument("--jobs", type=whole_number(1), metavar="N", help="processes (default 1)")
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        metavar="S",
-        help="seconds for each advisor run and each reconstruction (default none)",
-    )
-    parser.add_argument("-o", "--output", required=True, type=_folder, metavar="DIR", help="results folder")
+        add(option, action="append", metavar="NAME", help=f"{text}; may be repeated")
+    add("--scope", action="append", choices=("pooled", "single"), help="may be repeated (default both)")
+    add("--histograms", choices=("with", "without", "both"), help="default both")
+    add("--seed", action="append", **_seed("of what is random; may be repeated"))
+    add("--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 1)")
+    add("--jobs", type=whole_number(1), metavar="N", help="processes (default 1)")
+    limit = "seconds for each advisor run and each reconstruction (default none)"
+    add("--time-limit", type=float, metavar="S", help=limit)
+    add("-o", "--output", required=True, type=_folder, metavar="DIR", help="results folder")
     for option in ("--experiment", "--classifier", "--hierarchies", "--small"):
-        parser.add_argument(option, nargs="?", action=_Moved, help=argparse.SUPPRESS)
+        add(option, nargs="?", action=_Moved, help=argparse.SUPPRESS)
 
 
 def _report(commands: Commands) -> None:
