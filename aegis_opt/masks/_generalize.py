@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -195,12 +194,15 @@ def _integer_ranges(values: npt.NDArray[Any], m: int) -> Keyed:
     def labels(distinct: npt.NDArray[np.int64]) -> list[str]:
         return [f"[{start(i)}, {start(i) + q + (i < r)}]" for i in distinct.tolist()]
 
-    reached = list(itertools.takewhile(lambda first: first <= hi, map(start, range(m))))
-    starts = np.array(reached, dtype=values.dtype)
-    if values.dtype.kind == "f":  # the least real that is not below a start, which may be no real itself
-        low = [int(x) < first for x, first in zip(starts, reached, strict=True)]
-        starts = np.where(low, np.nextafter(starts, np.inf), starts)
-    return starts, labels
+    # The same for all ranges, unsigned, because hi - lo may need all 64 bits; with a million ranges at most,
+    # no product is beyond
+    places = np.arange(m, dtype=np.uint64)
+    offsets = places * np.uint64((q + 1) % 2**64) + np.minimum(places, np.uint64(r))
+    starts = (offsets[offsets <= np.uint64(hi - lo)] + np.uint64(lo % 2**64)).view(np.int64)
+    if values.dtype.kind != "f":
+        return starts, labels
+    reals = starts.astype(np.float64)  # the least real that is not below a start, which may be no real itself
+    return np.where(reals.astype(np.int64) < starts, np.nextafter(reals, np.inf), reals), labels
 
 
 def _equal_reals(values: npt.NDArray[Any], m: int) -> Keyed:
