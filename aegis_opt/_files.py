@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,6 +77,17 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             os.close(folder)
             os.close(handle)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Yield a new folder that is removed at the end, even if the process is told to stop while it is made."""
+    folder = os.path.join(tempfile.gettempdir(), f"aegis-opt-{secrets.token_hex(8)}")
+    try:
+        os.mkdir(folder, 0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def read_text(path: Path, what: str, error: type[AegisError]) -> str:

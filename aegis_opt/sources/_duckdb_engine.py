@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from aegis_opt._files import temporary_folder
 from aegis_opt.errors import InvalidOption, SourceError
 from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
@@ -51,7 +51,7 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that writes to no terminal and whose temporary files go with it."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="aegis-opt-") as folder:
+    with temporary_folder() as folder:
         config: dict[str, Any] = {"temp_directory": folder}
         if memory is not None:
             config["memory_limit"] = memory

@@ -54,7 +54,8 @@ def test_a_column_of_a_million_values_is_exact_or_coarse_in_bounded_memory(milli
     assert (values, records) == (1_000_000, 3_000_000)
     values, records, coarse = measured(million, tmp_path, max_values=1000, memory="150MB")
     assert (values, records) == (999, 3_000_000)  # 998 and "(other)": no value is missing
-    assert coarse < 250 < 400 < exact
+    assert coarse < 250
+    assert coarse < 0.75 * exact
 
 
 def test_a_csv_file_larger_than_the_memory_allowed(tmp_path):
