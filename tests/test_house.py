@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -55,3 +56,21 @@ def test_a_class_name_stands_for_one_thing() -> None:
                 if isinstance(node, ast.ClassDef):
                     places[node.name.lstrip("_")].append(str(path.relative_to(house.ROOT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_the_walks_through_the_code_name_what_exists() -> None:
+    """CONTRIBUTING lists hops such as: file.py: `function`, `Class.method`."""
+    text = (house.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walks = text.partition("## Walks through the code")[2].partition("\n## ")[0]
+    hops = [
+        part for line in walks.splitlines() if line[:1].isdigit() for part in re.split(r"`(?=\S+\.py`)", line)
+    ]
+    named = 0
+    for path, names in (hop.split("`", 1) for hop in hops if ".py`" in hop):
+        tree = ast.parse((house.ROOT / path).read_text(encoding="utf-8"))
+        defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        wanted = re.findall(r"`([\w.]+)`", names)
+        assert wanted
+        assert {part for name in wanted for part in name.split(".")} <= defined, path
+        named += len(wanted)
+    assert named > 25
