@@ -80,7 +80,7 @@ def top_level_name(name: str) -> Any:
     except ModuleNotFoundError as error:
         raise AttributeError(text) from error
     warnings.warn(  # at the line that asks the module for the name
-        f"{text}; the old name goes in the next minor version", DeprecationWarning, stacklevel=3
+        f"{text}; the old name will be removed in version 0.3", DeprecationWarning, stacklevel=3
     )
     return value
 

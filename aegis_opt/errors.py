@@ -53,7 +53,7 @@ class UnknownName(AegisError, LookupError):
 
 
 class UnknownSolver(UnknownName):
-    """No backend of that name is registered."""
+    """No solver of that name is registered."""
 
 
 class UnknownMeasure(UnknownName):
