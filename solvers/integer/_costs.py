@@ -25,27 +25,13 @@ _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])
 
 @dataclass(frozen=True, eq=False)
 class IntegerSolution:
-    """What an integer engine found.
+    """What an integer engine found."""
 
-    Attributes
-    ----------
-    totals : int array, shape (cells,)
-        Class totals of the allowed cells.
-    rounds : int
-        Flows or searches run.
-    slack : float
-        How far below its cost (for l2: its squared distance) the optimum can be: 0 where it is proved.
-    error : float
-        How far the rounding of the prior to 64-bit costs can have led off the optimum, in the norm.
-    timed_out : bool
-        Whether the time limit came before the proof.
-    """
-
-    totals: IntArray
-    rounds: int
-    slack: float
-    error: float
-    timed_out: bool = False
+    totals: IntArray  # class totals of the allowed cells
+    rounds: int  # flows or searches run
+    slack: float  # how far below its cost (for l2: its squared distance) the optimum can be
+    error: float  # how far off the optimum the rounding of the prior to 64-bit costs can have led
+    timed_out: bool = False  # whether the time limit came before the proof
 
 
 class Segments(NamedTuple):
@@ -59,27 +45,13 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The prior of each allowed cell as a fraction `numerator` / `scale`.
-
-    Attributes
-    ----------
-    numerator : int array, shape (cells,)
-        Numerators, of the prior of one row.
-    scale : int
-        Common denominator.
-    multiplicity : int array, shape (cells,)
-        Rows per class.
-    closed : int
-        Largest numerator among the cells that cannot be positive; 0 where there are none.
-    rounding : array, shape (C, k)
-        Fraction minus prior: zero unless the prior needs more digits than fit.
-    """
+    """The prior of each allowed cell, for one row of its class, as a fraction `numerator` / `scale`."""
 
     numerator: IntArray
     scale: int
-    multiplicity: IntArray
-    closed: int
-    rounding: FloatArray
+    multiplicity: IntArray  # per cell: rows of its class
+    closed: int  # largest numerator among the cells that cannot be positive; 0 where there are none
+    rounding: FloatArray  # C x k, fraction minus prior: zero unless the prior needs more digits than fit
 
     def error(self, reduction: Reduction, norm: str) -> float:
         """How far off the optimum the rounding of the prior can lead, in `norm`: twice its own length."""
