@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -186,25 +186,12 @@ def stack(reductions: Sequence[Reduction], norm: str) -> Stack:
     if any(len(part.lower) for part in parts):
         slacks = sparse.block_diag([part.matrix[:, part.n_cells :] for part in parts], format="csr")
         matrix = sparse.hstack([matrix, slacks], format="csr")
-
-    def joined(name: str) -> FloatArray:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    def owners(name: str) -> IntArray:
-        return np.repeat(np.arange(len(parts)), [len(getattr(part, name)) for part in parts])
-
-    return Stack(
-        norm=norm,
-        reductions=tuple(reductions),
-        matrix=matrix,
-        owner=owners("owner"),
-        row_owner=owners("row_owner"),
-        slack_owner=owners("slack_owner"),
-        **{
-            name: joined(name)
-            for name in ("right", "prior", "multiplicity", "lower", "upper", "scale", "constant", "floor")
-        },
-    )
+    arrays: dict[str, Any] = {}
+    for name in ("right", "prior", "multiplicity", "lower", "upper", "scale", "constant", "floor"):
+        arrays[name] = np.concatenate([getattr(part, name) for part in parts])
+    for name in ("owner", "row_owner", "slack_owner"):
+        arrays[name] = np.repeat(np.arange(len(parts)), [len(getattr(part, name)) for part in parts])
+    return Stack(norm=norm, reductions=tuple(reductions), matrix=matrix, **arrays)
 
 
 def _single(reduction: Reduction, norm: str) -> Stack:
