@@ -151,11 +151,9 @@ class Squares(Cost):
         return cls(goal.numerator, goal.scale, goal.multiplicity, exact_layers)
 
     def layer_slope(self, layer: IntArray) -> IntArray:
-        """Cost of one more unit in the given layer of each cell."""
         return self.scale * (2 * layer + 1) - 2 * self.numerator
 
     def value(self, totals: IntArray) -> IntArray:
-        """Cost of each cell, up to a constant."""
         base, extra = np.divmod(totals, self.multiplicity)
         squares: IntArray = self.multiplicity * base**2 + extra * (2 * base + 1)
         return self.scale * squares - 2 * self.numerator * totals
@@ -218,14 +216,12 @@ class Absolutes(Cost):
         return cls(goal.numerator, goal.scale, goal.multiplicity)
 
     def layer_slope(self, layer: IntArray) -> IntArray:
-        """Cost of one more unit in the given layer of each cell."""
         whole, rest = np.divmod(self.numerator, self.scale)
         cases = [layer < whole, layer == whole]
         slope: IntArray = np.select(cases, [-self.scale, self.scale - 2 * rest], self.scale)
         return slope
 
     def value(self, totals: IntArray) -> IntArray:
-        """Cost of each cell."""
         base, extra = np.divmod(totals, self.multiplicity)
         low, high = (np.abs(x * self.scale - self.numerator) for x in (base, base + 1))
         cost: IntArray = (self.multiplicity - extra) * low + extra * high
