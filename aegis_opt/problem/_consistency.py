@@ -106,7 +106,7 @@ def join(one: IntArray, other: IntArray) -> IntArray:
 def name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) -> str:
     """Words for a block of cells: which values, and which labels unless it is all of them."""
 
-    def listed(chosen: np.ndarray[tuple[int], np.dtype[np.int64]], names: Sequence[object] | None) -> str:
+    def listed(chosen: IntArray, names: Sequence[object] | None) -> str:
         shown = [repr(names[i]) if names is not None else str(i) for i in chosen[:4].tolist()]
         return ", ".join(shown) + (f", ... ({len(chosen)} in all)" if len(chosen) > 4 else "")
 

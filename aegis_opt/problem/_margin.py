@@ -48,10 +48,6 @@ class Margin:
         sums: FloatArray = np.bincount(self.cells(), weights, self.totals.size)  # type: ignore[assignment]
         return sums.reshape(self.totals.shape)
 
-    def violation(self, table: FloatArray) -> FloatArray:
-        """Difference between the totals of `table` and the known ones."""
-        return self.sums(table) - self.totals
-
     def describe(self, group: int, column: int) -> str:
         """Name one total for people."""
         parts = [f"{self.name}, group {group}" if self.totals.shape[0] > 1 else self.name]
