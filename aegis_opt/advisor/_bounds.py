@@ -54,21 +54,7 @@ def utility_intervals(
     *From the other side*: split each group into one row per label, diag(J(g, .)). Whatever F(A, Y) is
     inside the group, it is a random relabelling of those pure rows, so it is at most as informative; a group
     of one value is known exactly and stays as it is. This takes a measure that no channel improves; for
-    others that side is open (infinite).
-
-    Parameters
-    ----------
-    measure : Measure
-        A monotone one.
-    attributes : mapping of str to AttributeSummary
-        With the masked tables.
-    masked : mapping of str to ndarray
-        The measure of each masked table, by attribute.
-
-    Returns
-    -------
-    dict of str to Interval
-        Low and high ends; of the two, the masked side is the low one when higher is better.
+    others that side is open (infinite). The masked side is the low end when higher is better.
     """
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     if measure.channel_monotone:

@@ -21,22 +21,12 @@ TIE = 1e-12  # deviations that differ by less than this share of the measure's s
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """How far the measure of each masked attribute is from the estimate of the unmasked one.
-
-    Attributes
-    ----------
-    configurations, attributes : tuple of str
-        Names, in the order of the axes below.
-    masked : ndarray, shape (configurations, attributes)
-        The measure of each masked attribute.
-    unmasked : ndarray, shape (replicates, configurations, attributes)
-        The estimate of the unmasked measure that the configuration is compared with.
-    """
+    """How far the measure of each masked attribute is from the estimate of the unmasked one."""
 
     configurations: tuple[str, ...]
     attributes: tuple[str, ...]
-    masked: FloatArray
-    unmasked: FloatArray
+    masked: FloatArray  # configurations x attributes
+    unmasked: FloatArray  # replicates x configurations x attributes
 
     @classmethod
     def of(

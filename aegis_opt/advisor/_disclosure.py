@@ -20,14 +20,8 @@ def disclosed_share(problem: Problem, table: FloatArray) -> float:
     A cell is determined when every feasible table has the same count there. The maximum-entropy table is
     positive wherever any feasible table is, so only its positive cells can vary. Cells are found by
     elimination (a total with one open cell determines it) and, where at most 64 cells stay open, by the null
-    space of the totals; beyond that the share is a lower bound.
-
-    Parameters
-    ----------
-    problem : Problem
-        With all views.
-    table : ndarray, shape (n, k)
-        Its maximum-entropy reconstruction.
+    space of the totals; beyond that the share is a lower bound. `table` is the maximum-entropy reconstruction
+    from all views.
 
     Examples
     --------

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from aegis_opt.advisor._question import Question
 from aegis_opt.advisor._question import Scope as Scope
 from aegis_opt.advisor._solved import SolvedTables
-from aegis_opt.advisor._solved import problems_of as problems_of
 from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
@@ -33,25 +32,13 @@ BEST_TO_WORST = (
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The unmasked measure of one attribute, and the tables it was measured on.
+    """The unmasked measure of one attribute, and the tables it was measured on."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (replicates, masked tables)
-        `values[r, t]` belongs to replicate r and masked table t; pooled estimates are the same for every t.
-    problems : tuple of Problem
-        One in pooled scope, else one per masked table.
-    solved : tuple of Reconstruction
-        What the solver found for each problem, before rounding: what is proved rests on these.
-    status, residual : Status, float
-        The worst status and the largest residual of all tables that were measured, after rounding.
-    """
-
-    values: FloatArray
-    problems: tuple[Problem, ...]
-    solved: tuple[Reconstruction, ...]
-    status: Status
-    residual: float
+    values: FloatArray  # replicates x masked tables; in pooled scope the same for every masked table
+    problems: tuple[Problem, ...]  # one in pooled scope, else one per masked table
+    solved: tuple[Reconstruction, ...]  # of each problem, before rounding: what is proved rests on these
+    status: Status  # the worst of all tables that were measured, after rounding
+    residual: float  # the largest of all tables that were measured, after rounding
 
     @property
     def changes(self) -> tuple[str, ...]:

@@ -22,20 +22,12 @@ Score: TypeAlias = float | Array
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """A checked table, or stack of tables, with its margins.
+    """A checked table, or stack of tables, with its margins."""
 
-    Parameters
-    ----------
-    cells : ndarray, shape (..., n, k)
-        Finite and non-negative.
-    rows, columns, total : ndarray, shapes (..., n), (..., k) and (...)
-        Margins; every total is positive.
-    """
-
-    cells: Array
-    rows: Array
-    columns: Array
-    total: Array
+    cells: Array  # (..., n, k), finite and not negative
+    rows: Array  # (..., n)
+    columns: Array  # (..., k)
+    total: Array  # (...), positive
 
     @property
     def row_shares(self) -> Array:
@@ -76,13 +68,7 @@ class Counts:
 
 
 def as_counts(table: TableLike, name: str = "table") -> Counts:
-    """Check a table of counts, or a stack of them, and add up its margins.
-
-    Raises
-    ------
-    InvalidInput
-        Fewer than two dimensions, a cell that is not a finite number >= 0, or a table without records.
-    """
+    """Check a table of counts, or a stack of them, and add up its margins."""
     cells = as_array(table, name)
     # A NaN makes its minimum NaN, and NaN >= 0 is false: two passes find every bad cell.
     if not (cells.min(initial=0.0) >= 0 and cells.max(initial=0.0) < np.inf):

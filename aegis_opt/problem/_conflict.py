@@ -144,12 +144,9 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     ]
     found = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
     joints = [new for kind, new in found if kind == "view"]
-    views = [
-        View(view.groups, new, view.label_groups if _label_masked(view) else None)
-        for view, new in zip(problem.views, joints, strict=True)
-    ]
+    views = zip(problem.views, joints, strict=True)
     consistent = Problem(
-        views,
+        [View(view.groups, new, view.label_groups) for view, new in views],
         next((new[:, 0] for kind, new in found if kind == "histogram"), None),
         problem.given_prior,
         row_names=problem.row_names,
@@ -214,12 +211,8 @@ def _impossible_constraints(problem: Problem) -> InfeasibleProblem:
     return InfeasibleProblem(f"no table meets the extra constraints, whatever the totals: {names}")
 
 
-def _label_masked(view: View) -> bool:
-    return len(view.joint[0]) != view.n_labels
-
-
 def _named(problem: Problem, margin: Margin) -> Iterator[tuple[str, float]]:
     """Names and values of all totals of a margin, in row-major order."""
-    for group, column, total in margin.items():
+    for (group, column), total in np.ndenumerate(margin.totals):
         where = name_cells(problem, margin.rows == group, margin.columns == column)
-        yield f"{margin.name} for {where}", total
+        yield f"{margin.name} for {where}", float(total)

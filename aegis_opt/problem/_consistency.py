@@ -71,8 +71,8 @@ def _disagreements(
     for group, column in np.argwhere(np.abs(left - right) > slack):
         where = name_cells(problem, rows == group, columns == column)
         yield (
-            f"{one.name} has {_number(left[group, column])} records for {where}, "
-            f"{other.name} has {_number(right[group, column])}"
+            f"{one.name} has {left[group, column]:.10g} records for {where}, "
+            f"{other.name} has {right[group, column]:.10g}"
         )
 
 
@@ -84,7 +84,7 @@ def _impossible(problem: Problem, slack: float) -> Iterator[str]:
         for group, column in np.argwhere(closed):
             where = name_cells(problem, margin.rows == group, margin.columns == column)
             why = "zeros of the prior" if problem.structural_zeros is not None else "zeros of other totals"
-            total = _number(margin.totals[group, column])
+            total = f"{margin.totals[group, column]:.10g}"
             yield f"{margin.name} has {total} records for {where}, where {why} leave no cell to hold them"
 
 
@@ -106,7 +106,7 @@ def join(one: IntArray, other: IntArray) -> IntArray:
 def name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) -> str:
     """Words for a block of cells: which values, and which labels unless it is all of them."""
 
-    def listed(chosen: np.ndarray[tuple[int], np.dtype[np.int64]], names: Sequence[object] | None) -> str:
+    def listed(chosen: IntArray, names: Sequence[object] | None) -> str:
         shown = [repr(names[i]) if names is not None else str(i) for i in chosen[:4].tolist()]
         return ", ".join(shown) + (f", ... ({len(chosen)} in all)" if len(chosen) > 4 else "")
 
@@ -119,7 +119,3 @@ def name_cells(problem: Problem, rows: Sequence[bool], columns: Sequence[bool]) 
     if len(column_ids) < problem.shape[1]:
         parts.append(f"label {listed(column_ids, label_names)}")
     return " and ".join(parts) or "the whole table"
-
-
-def _number(value: float) -> str:
-    return f"{value:.10g}"

@@ -24,38 +24,19 @@ _DENOMINATOR = 1000
 
 @dataclass(frozen=True, eq=False)
 class CpSatSolution:
-    """What one search found.
-
-    Attributes
-    ----------
-    cells : int array, shape (cells,)
-        The table.
-    objective, bound : int
-        What it costs, and what every table costs at least. CP-SAT reports both as floating-point numbers that
-        can be just below the whole ones they stand for; here they are whole.
-    proved : bool
-        Whether no table costs less.
-    """
+    """What one search found: a table, what it costs, and what every table costs at least."""
 
     cells: IntArray
     objective: int
     bound: int
-    proved: bool
+    proved: bool  # whether no table costs less
 
 
 class WholeTables:
     """A CP-SAT model with one variable per cell; callers add variables, costs and limits to `model`.
 
-    Parameters
-    ----------
-    members : int array, shape (margins, cells)
-        The total that each cell belongs to in each margin, counted through all margins.
-    totals : int array
-        The known totals.
-    lower, upper : int arrays, shape (cells,)
-        Bounds of the cells.
-    seed : int
-        The same seed gives the same table.
+    `members` (margins x cells) is the total that each cell belongs to, counted through all margins; `lower`
+    and `upper` bound the cells. The same seed gives the same table.
     """
 
     def __init__(
@@ -103,17 +84,8 @@ class WholeTables:
     def convex_cost(self, cell: IntArray, width: IntArray, slope: IntArray) -> tuple[Any, list[Any]]:
         """Cost of all cells from pieces of increasing slopes, which a minimum fills in order.
 
-        Parameters
-        ----------
-        cell : int array, shape (pieces,)
-            The cell that each piece belongs to, ascending; every cell that has no piece is 0.
-        width, slope : int arrays, shape (pieces,)
-            How many records a piece holds, and what each of them costs.
-
-        Returns
-        -------
-        cost, parts
-            The expression to minimise, and the variables it consists of: the records in each piece.
+        Each piece belongs to a cell (ascending; a cell without pieces is 0), holds up to `width` records, and
+        each of them costs `slope`. Returned are the cost and its variables: the records in each piece.
         """
         parts = [self.variable(0, most) for most in width.tolist()]
         ends = np.searchsorted(cell, np.arange(len(self.cells) + 1)).tolist()
@@ -131,19 +103,8 @@ class WholeTables:
     ) -> CpSatSolution | None:
         """Minimise an expression; None where the limit came before any table.
 
-        Parameters
-        ----------
-        objective : expression
-            What to minimise.
-        hints : iterable of (variable, value)
-            A table to begin with.
-        seconds, effort : float
-            Limits: of the clock, and of CP-SAT's deterministic time, a count of work in about seconds.
-
-        Raises
-        ------
-        InfeasibleProblem
-            Where no whole table meets the totals and constraints.
+        `hints` are a table to begin with. The limits are those of the clock (`seconds`) and of CP-SAT's
+        deterministic time (`effort`), a count of work in about seconds.
         """
         self.model.clear_hints()
         for variable, value in hints:
@@ -166,6 +127,7 @@ class WholeTables:
         return CpSatSolution(
             cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
             objective=int(solver.value(objective)),
+            # CP-SAT reports a floating-point number that can be just off the whole one it stands for
             bound=math.ceil(solver.best_objective_bound - 1e-6),
             proved=status == self._cp_model.OPTIMAL,
         )

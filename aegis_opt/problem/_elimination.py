@@ -16,24 +16,12 @@ from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """What subtraction tells about the cells.
+    """What subtraction tells about the cells."""
 
-    Attributes
-    ----------
-    values : float array, shape (cells,)
-        The only value that each determined cell can have; 0 where a cell is open.
-    open_cells : bool array, shape (cells,)
-        Cells that subtraction does not determine.
-    left : float array, shape (totals,)
-        What the determined cells leave of each total.
-    used_up : bool array, shape (totals,)
-        Totals without an open cell.
-    """
-
-    values: FloatArray
-    open_cells: BoolArray
-    left: FloatArray
-    used_up: BoolArray
+    values: FloatArray  # the only value that each determined cell can have; 0 where a cell is open
+    open_cells: BoolArray  # cells that subtraction does not determine
+    left: FloatArray  # what the determined cells leave of each total
+    used_up: BoolArray  # totals without an open cell
 
     @property
     def agrees(self) -> bool:
@@ -46,17 +34,10 @@ def eliminate(
 ) -> Elimination:
     """Determine cells of A x = b, x >= 0 by subtraction.
 
-    Parameters
-    ----------
-    members : int array, shape (margins, cells)
-        The total that each cell belongs to, in each margin; totals of all margins are numbered together.
-    totals : float array
-        The known totals.
-    noise : float
-        A total of no more records than this is used up. Subtracting whole totals is exact: there 0 will do.
-    least_share : float
-        Stop when a round settles less than this share of the cells that were open: a long chain of cells,
-        which subtraction follows link by link, is solved faster as a whole.
+    `members` (margins x cells) numbers the totals of all margins together. A total of no more records than
+    `noise` is used up; subtracting whole totals is exact, so that 0 will do there. It stops when a round
+    settles less than `least_share` of the cells that were open: a long chain of cells, which subtraction
+    follows link by link, is solved faster as a whole.
 
     Examples
     --------

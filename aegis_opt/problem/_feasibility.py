@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
     """Number the totals of all margins together: shape (margins, cells).
 
-    Parameters
-    ----------
-    members : sequence of int arrays, shape (cells,)
-        For each margin, the total that each cell belongs to.
-    sizes : sequence of int
-        Number of totals of each margin.
+    `members` is, for each margin, the total that each cell belongs to; `sizes` is its number of totals.
     """
     offsets = np.cumsum([0, *sizes[:-1]])
     together: IntArray = np.stack(members) + offsets[:, None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,10 +48,6 @@ class Margin:
         sums: FloatArray = np.bincount(self.cells(), weights, self.totals.size)  # type: ignore[assignment]
         return sums.reshape(self.totals.shape)
 
-    def violation(self, table: FloatArray) -> FloatArray:
-        """Difference between the totals of `table` and the known ones."""
-        return self.sums(table) - self.totals
-
     def describe(self, group: int, column: int) -> str:
         """Name one total for people."""
         parts = [f"{self.name}, group {group}" if self.totals.shape[0] > 1 else self.name]
@@ -59,14 +55,12 @@ class Margin:
             parts.append(f"label {column}")
         return ", ".join(parts)
 
-    def refines(self, other: Margin) -> bool:
-        """Whether each of this margin's totals lies inside one of `other`'s."""
-        return refines(self.rows, other.rows) and refines(self.columns, other.columns)
-
     def implies(self, other: Margin) -> bool:
         """Whether `other`'s totals are sums of this margin's, so that it can be left out."""
         coarser = self.totals.shape[0] < other.totals.shape[0] or self.totals.shape[1] < other.totals.shape[1]
-        if coarser or not self.refines(other):  # the shapes settle most pairs at once
+        if coarser:  # settles most pairs at once
+            return False
+        if not (refines(self.rows, other.rows) and refines(self.columns, other.columns)):
             return False
         sums = self.folded(other.rows, other.columns, other.totals.shape)
         return bool(np.abs(sums - other.totals).max() <= 1e-6 + 1e-12 * np.abs(other.totals).sum())
@@ -84,11 +78,6 @@ class Margin:
         place = (row_of[:, None] * shape[1] + column_of[None, :]).ravel()
         sums: FloatArray = np.bincount(place, self.totals.ravel(), math.prod(shape))  # type: ignore[assignment]
         return sums.reshape(shape)
-
-    def items(self) -> Iterator[tuple[int, int, float]]:
-        """Iterate over (row group, column group, total)."""
-        for group, column in np.ndindex(*self.totals.shape):
-            yield group, column, float(self.totals[group, column])
 
 
 def open_cells(margins: Sequence[Margin], zeros: BoolArray | None) -> BoolArray:

@@ -20,18 +20,12 @@ from aegis_opt.problem._margin import BoolArray, IntArray
 class TwoSided:
     """Cells as the edges of a bipartite graph whose nodes are known totals.
 
-    Attributes
-    ----------
-    left, right : int arrays, shape (cells,)
-        The nodes that each cell joins; each side is numbered from 0 up. A total that shares its cells with no
-        other one stands on both sides.
-    left_totals, right_totals : int arrays, shape (nodes of that side,)
-        The total behind each node, counted through all margins.
+    A total that shares its cells with no other one stands on both sides.
     """
 
-    left: IntArray
+    left: IntArray  # per cell: its node on the left, numbered from 0 up
     right: IntArray
-    left_totals: IntArray
+    left_totals: IntArray  # per node on the left: the total behind it, counted through all margins
     right_totals: IntArray
 
 
@@ -46,13 +40,7 @@ def two_sided(members: Sequence[IntArray], sizes: Sequence[int]) -> TwoSided | N
     two-sided; so are two overlapping views alone, and more of them where they are partly nested.
 
     A table that meets the totals of the graph also meets those left out, provided that all of them agree.
-
-    Parameters
-    ----------
-    members : sequence of int arrays, shape (cells,)
-        For each margin, the total that each cell belongs to. No margin follows from another one.
-    sizes : sequence of int
-        Number of totals of each margin.
+    Arguments are as in `numbered`; no margin follows from another one.
 
     References
     ----------
@@ -135,12 +123,7 @@ def cheapest_flow(
 ) -> IntArray | None:
     """Flow of least cost on each arc, or None where no flow meets the supplies.
 
-    Parameters
-    ----------
-    tail, head, capacity, cost : int arrays, shape (arcs,)
-        Where each arc begins and ends, what it can carry at most, and what a unit on it costs.
-    supply : int array, shape (nodes,)
-        What each node sends out; negative where it takes in.
+    `cost` is that of a unit on the arc; `supply` is what each node sends out, negative where it takes in.
 
     Examples
     --------

@@ -29,35 +29,16 @@ class Reduction:
     """A problem over classes of rows that are solved as one.
 
     Its unknown is the C x k table T of *class totals*: T[c, y] = sum of X[a, y] over the rows a of class c.
-
-    Attributes
-    ----------
-    problem : Problem
-        The full problem.
-    class_of : int array, shape (n,)
-        The class of each row.
-    multiplicity : int array, shape (C,)
-        How many rows each class has.
-    first : int array, shape (C,)
-        The first row of each class.
-    weight : float array, shape (n,), or None
-        In which proportion the rows of a class share its totals; None for equal shares.
-    margins : tuple of Margin
-        The totals over classes that do not follow from each other.
-    prior : float array, shape (C, k)
-        The prior of the *first* row of the class.
-    allowed : bool array, shape (C, k)
-        Cells that may be positive.
     """
 
     problem: Problem
-    class_of: IntArray
-    multiplicity: IntArray
-    first: IntArray
-    weight: FloatArray | None
-    margins: tuple[Margin, ...]
-    prior: FloatArray
-    allowed: BoolArray
+    class_of: IntArray  # per row of the problem
+    multiplicity: IntArray  # per class: how many rows it has
+    first: IntArray  # per class: its first row
+    weight: FloatArray | None  # in which proportion the rows of a class share its totals; None: equally
+    margins: tuple[Margin, ...]  # the totals over classes that do not follow from each other
+    prior: FloatArray  # C x k: the prior of the *first* row of the class
+    allowed: BoolArray  # C x k: cells that may be positive
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,13 +103,8 @@ class Reduction:
 def reduce(problem: Problem, *, proportional: bool = False) -> Reduction:
     """Merge rows, drop totals that follow from others, close cells that must be 0.
 
-    Parameters
-    ----------
-    problem : Problem
-        What to reduce.
-    proportional : bool
-        Merge proportional rows instead of interchangeable ones. These are fewer classes, but right for the
-        least divergence only, and for problems without extra constraints.
+    Merging proportional rows instead of interchangeable ones makes fewer classes, but is right for the least
+    divergence only, and for problems without extra constraints.
     """
     class_of, first = _classes(problem, _proportions(problem) if proportional else _values(problem))
     multiplicity = np.bincount(class_of)

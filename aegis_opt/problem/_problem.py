@@ -208,7 +208,7 @@ class Problem:
             return float("inf")
         worst = max(0.0, -float(X.min()))
         for margin in self.margins:
-            worst = max(worst, float(np.abs(margin.violation(X)).max()))
+            worst = max(worst, float(np.abs(margin.sums(X) - margin.totals).max()))
         if self.structural_zeros is not None:
             worst = max(worst, float(np.abs(X[self.structural_zeros]).max()))
         for constraint in self.constraints:

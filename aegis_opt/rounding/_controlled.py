@@ -20,19 +20,11 @@ def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) ->
 
     The fractional cells are the edges of a bipartite graph between totals (see `problem/_network.py`).
     Raising and lowering the cells of a cycle by turns keeps all totals; it is done until a cell becomes
-    whole, in a direction drawn so that the expected change is 0. Hence E[rounded] = table, cell by cell [1]_
-    [2]_.
+    whole, in a direction drawn so that the expected change is 0. Hence E[rounded] = table, cell by cell
+    [1]_ [2]_.
+
     Cycles over two rows and two labels are cancelled many at a time, the few that are left one by one. Cells
     that share both of their totals are drawn at once by systematic sampling in random order.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose totals, all whole, are kept.
-    table : ndarray, shape (n, k)
-        A table that meets them.
-    rng : numpy.random.Generator
-        Source of randomness.
 
     Raises
     ------

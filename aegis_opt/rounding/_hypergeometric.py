@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt.errors import InvalidOption, RoundingImpossible
-from aegis_opt.problem._margin import FloatArray, Margin
+from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._multinomial import draw_records
@@ -76,9 +76,7 @@ def _share(view: Margin, histogram: FloatArray) -> FloatArray:
     return np.divide(histogram, mean, out=np.zeros(len(histogram)), where=mean > 0)
 
 
-def _shuffle(
-    view: Margin, histogram: np.ndarray[tuple[int], np.dtype[np.int64]], rng: np.random.Generator
-) -> FloatArray:
+def _shuffle(view: Margin, histogram: IntArray, rng: np.random.Generator) -> FloatArray:
     """Shuffle each group's labels over its records and count."""
     k = len(view.columns)
     table = np.zeros((len(histogram), k))

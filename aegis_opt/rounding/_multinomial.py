@@ -10,19 +10,8 @@ from aegis_opt.problem._margin import FloatArray, Margin
 def draw_records(margin: Margin, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw a cell for each record of each total, independently, with chances proportional to `weights`.
 
-    Parameters
-    ----------
-    margin : Margin
-        Whole totals; the drawn table meets them.
-    weights : ndarray, shape (n, k)
-        Not negative; some cell of each positive total has a positive one.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (n, k)
-        One multinomial draw per total.
+    That is one multinomial draw per total. The totals are whole, and some cell of each positive one has a
+    positive weight.
 
     Examples
     --------

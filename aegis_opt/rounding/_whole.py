@@ -19,19 +19,9 @@ SNAP = 1e-9
 
 
 def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
-    """Check a table and write it as floor + fraction.
+    """Write a table as floor + fraction, which is 0 or at least `SNAP` away from 0 and 1.
 
-    Returns
-    -------
-    floor, fraction : ndarray, shape (n, k)
-        New arrays; a fraction is 0, or at least `SNAP` away from 0 and 1.
-
-    Raises
-    ------
-    InvalidOption
-        Where a total is fractional.
-    InvalidInput
-        Where the table misses a total, or an extra constraint, by more than `RESIDUAL` records.
+    Fractional totals are refused, and so are tables that miss a total or an extra constraint.
     """
     require_whole_totals(
         problem.margins, f"rounding {method!r}", "rounding='independent', which keeps no total"

@@ -37,15 +37,7 @@ _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 
 
 def save(summary: Summary, path: str | os.PathLike[str]) -> None:
-    """Write a summary, whole or not at all.
-
-    Parameters
-    ----------
-    summary : Summary
-        What to write.
-    path : path
-        Ends in .json, or in .json.gz to be compressed.
-    """
+    """Write a summary, whole or not at all."""
     compress = _is_compressed(path)
     text = json.dumps(_document(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = text.encode("utf-8")
@@ -54,13 +46,7 @@ def save(summary: Summary, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Summary:
-    """Read a summary and check everything in it.
-
-    Raises
-    ------
-    SummaryError
-        If the file does not exist, is truncated, of another format or a newer version, or contradicts itself.
-    """
+    """Read a summary and check everything in it."""
     compressed = _is_compressed(path)
     try:
         data = Path(path).read_bytes()

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._files import atomic_path
-from aegis_opt.advisor._estimate import Progress, Scope, problems_of
+from aegis_opt.advisor._estimate import Progress, Scope
+from aegis_opt.advisor._solved import problems_of
 from aegis_opt.analysis._optimal_range import optimal_extreme
 from aegis_opt.analysis._seeds import spread_over_seeds
 from aegis_opt.harness import Case, ComparisonSettings, penalised, run_comparison

@@ -146,7 +146,7 @@ class Convex(Reconstructor):
         outcomes = [run(cast("Form", self.norm), data, engine, options)]
         first = outcomes[0]
         if first.cells is None and first.status != "user_limit":
-            return self._after_failure(data, first, engine, build)
+            return self._after_failure(data, first, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
         if self.norm == "l2":
@@ -224,18 +224,16 @@ class Convex(Reconstructor):
             margin[worse] *= 1e-2
         return found, outcome
 
-    def _after_failure(
-        self, data: Stack, outcome: ConvexSolution, engine: str, build: float
-    ) -> list[Solution]:
+    def _after_failure(self, data: Stack, outcome: ConvexSolution, build: float) -> list[Solution]:
         """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
         if data.size > 1:
             half, share = data.size // 2, build / data.size
             parts = data.reductions[:half], data.reductions[half:]
             return [solution for part in parts for solution in self._solve_stack(part, share)]
         _refuse_infeasible(data, np.array([np.inf]))
-        others = [name for name in installed_engines(KIND_OF_NORM[self.norm]) if name != engine]
+        others = [name for name in installed_engines(KIND_OF_NORM[self.norm]) if name != outcome.engine]
         raise AegisError(
-            f"engine {engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
+            f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"
         )
 

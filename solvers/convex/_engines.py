@@ -29,28 +29,14 @@ DEFAULT_ENGINE: Mapping[ProgramKind, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ConvexEngine:
-    """An engine that cvxpy can call.
+    """An engine that cvxpy can call."""
 
-    Attributes
-    ----------
-    package : str
-        The import package that brings it; also what pip installs, unless `install` says otherwise.
-    kinds : tuple of str
-        Programs it solves.
-    time_limit : str, optional
-        Its option for a time limit in seconds; None where it has none that stops with the best table so far.
-    tolerance : tuple of str
-        Its options for the accuracy it stops at.
-    options : mapping
-        What it is always given.
-    """
-
-    package: str
-    kinds: tuple[ProgramKind, ...]
-    time_limit: str | None = None
-    tolerance: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    install: str | None = None
+    package: str  # the import package that brings it
+    kinds: tuple[ProgramKind, ...]  # programs that it solves
+    time_limit: str | None = None  # its option for seconds after which it stops with the best table so far
+    tolerance: tuple[str, ...] = ()  # its options for the accuracy that it stops at
+    options: Mapping[str, Any] = field(default_factory=dict)  # what it is always given
+    install: str | None = None  # what pip installs, where that is not `package`
 
     @property
     def installed(self) -> bool:

@@ -70,21 +70,7 @@ class _Model:
 def run(
     form: Form, data: Stack, engine: str, options: Mapping[str, Any], bounds: Bounds | None = None
 ) -> ConvexSolution:
-    """Solve one program of a stack.
-
-    Parameters
-    ----------
-    form : str
-        Which program.
-    data : Stack
-        Its data.
-    engine : str
-        The engine's name in cvxpy.
-    options : mapping
-        The engine's options.
-    bounds : pair of arrays, shape (cells,), optional
-        For the form "bounded": least and largest values of the cells.
-    """
+    """Solve one program of a stack; the form "bounded" takes least and largest values of the cells."""
     start = time.perf_counter()
     model = _kl(data) if form == "kl" else _compiled(form, data, engine)
     with model.lock:

@@ -95,12 +95,8 @@ def refine(data: Stack, respond: Response, multipliers: FloatArray) -> tuple[Flo
 
     The optimum is the response t to the slopes A'y for the y at which t meets the totals. For least squares
     that equation is piecewise linear, and the steps end at its solution (Qi and Sun, A nonsmooth version of
-    Newton's method, Math. Prog. 58, 1993).
-
-    Returns
-    -------
-    cells, multipliers : float arrays
-        t and y with the least violation of the totals that was found; the caller judges it.
+    Newton's method, Math. Prog. 58, 1993). Returned are t and y with the least violation of the totals that
+    was found; the caller judges it.
     """
     A = data.cell_matrix
 

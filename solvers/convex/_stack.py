@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,40 +30,23 @@ Bounds = tuple[FloatArray, FloatArray]
 class Stack:
     """minimise the sum of distances, subject to matrix @ (t, z) = right, t >= 0, lower <= z <= upper.
 
-    Attributes
-    ----------
-    norm : str
-        The distance.
-    reductions : tuple of Reduction
-        The problems.
-    matrix : sparse array, shape (rows, cells + slacks)
-        Block-diagonal; the slacks z are the values of the two-sided extra constraints.
-    right : float array, shape (rows,)
-        Known totals, scaled.
-    prior, multiplicity : float array, shape (cells,)
-        v (scaled) and m.
-    owner, row_owner, slack_owner : int array
-        The problem that each cell, row and slack belongs to, ascending.
-    lower, upper : float array, shape (slacks,)
-        Finite bounds of the slacks, scaled.
-    scale, constant, floor : float array, shape (problems,)
-        Records per scaled unit; what fixed cells add to the distance; what they make it at least.
+    The slacks z are the values of the two-sided extra constraints. Totals, prior and bounds are scaled.
     """
 
     norm: str
     reductions: tuple[Reduction, ...]
-    matrix: sparse.csr_array
-    right: FloatArray
-    prior: FloatArray
-    multiplicity: FloatArray
-    owner: IntArray
+    matrix: sparse.csr_array  # rows x (cells + slacks), block-diagonal
+    right: FloatArray  # the known totals
+    prior: FloatArray  # v
+    multiplicity: FloatArray  # m
+    owner: IntArray  # the problem that each cell belongs to, ascending
     row_owner: IntArray
     slack_owner: IntArray
-    lower: FloatArray
+    lower: FloatArray  # finite bounds of the slacks
     upper: FloatArray
-    scale: FloatArray
-    constant: FloatArray
-    floor: FloatArray
+    scale: FloatArray  # per problem: records per scaled unit
+    constant: FloatArray  # per problem: what fixed cells add to the distance
+    floor: FloatArray  # per problem: what they make the distance at least
 
     @property
     def size(self) -> int:
@@ -203,26 +186,12 @@ def stack(reductions: Sequence[Reduction], norm: str) -> Stack:
     if any(len(part.lower) for part in parts):
         slacks = sparse.block_diag([part.matrix[:, part.n_cells :] for part in parts], format="csr")
         matrix = sparse.hstack([matrix, slacks], format="csr")
-    number = np.arange(len(parts))
-
-    def joined(name: str) -> FloatArray:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    def owners(name: str) -> IntArray:
-        return np.repeat(number, [len(getattr(part, name)) for part in parts])
-
-    return Stack(
-        norm=norm,
-        reductions=tuple(reductions),
-        matrix=matrix,
-        owner=owners("owner"),
-        row_owner=owners("row_owner"),
-        slack_owner=owners("slack_owner"),
-        **{
-            name: joined(name)
-            for name in ("right", "prior", "multiplicity", "lower", "upper", "scale", "constant", "floor")
-        },
-    )
+    arrays: dict[str, Any] = {}
+    for name in ("right", "prior", "multiplicity", "lower", "upper", "scale", "constant", "floor"):
+        arrays[name] = np.concatenate([getattr(part, name) for part in parts])
+    for name in ("owner", "row_owner", "slack_owner"):
+        arrays[name] = np.repeat(np.arange(len(parts)), [len(getattr(part, name)) for part in parts])
+    return Stack(norm=norm, reductions=tuple(reductions), matrix=matrix, **arrays)
 
 
 def _single(reduction: Reduction, norm: str) -> Stack:

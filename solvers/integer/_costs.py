@@ -25,27 +25,13 @@ _OFFSETS = np.concatenate([-_STEPS[:0:-1], _STEPS])
 
 @dataclass(frozen=True, eq=False)
 class IntegerSolution:
-    """What an integer engine found.
+    """What an integer engine found."""
 
-    Attributes
-    ----------
-    totals : int array, shape (cells,)
-        Class totals of the allowed cells.
-    rounds : int
-        Flows or searches run.
-    slack : float
-        How far below its cost (for l2: its squared distance) the optimum can be: 0 where it is proved.
-    error : float
-        How far the rounding of the prior to 64-bit costs can have led off the optimum, in the norm.
-    timed_out : bool
-        Whether the time limit came before the proof.
-    """
-
-    totals: IntArray
-    rounds: int
-    slack: float
-    error: float
-    timed_out: bool = False
+    totals: IntArray  # class totals of the allowed cells
+    rounds: int  # flows or searches run
+    slack: float  # how far below its cost (for l2: its squared distance) the optimum can be
+    error: float  # how far off the optimum the rounding of the prior to 64-bit costs can have led
+    timed_out: bool = False  # whether the time limit came before the proof
 
 
 class Segments(NamedTuple):
@@ -59,27 +45,13 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The prior of each allowed cell as a fraction `numerator` / `scale`.
-
-    Attributes
-    ----------
-    numerator : int array, shape (cells,)
-        Numerators, of the prior of one row.
-    scale : int
-        Common denominator.
-    multiplicity : int array, shape (cells,)
-        Rows per class.
-    closed : int
-        Largest numerator among the cells that cannot be positive; 0 where there are none.
-    rounding : array, shape (C, k)
-        Fraction minus prior: zero unless the prior needs more digits than fit.
-    """
+    """The prior of each allowed cell, for one row of its class, as a fraction `numerator` / `scale`."""
 
     numerator: IntArray
     scale: int
-    multiplicity: IntArray
-    closed: int
-    rounding: FloatArray
+    multiplicity: IntArray  # per cell: rows of its class
+    closed: int  # largest numerator among the cells that cannot be positive; 0 where there are none
+    rounding: FloatArray  # C x k, fraction minus prior: zero unless the prior needs more digits than fit
 
     def error(self, reduction: Reduction, norm: str) -> float:
         """How far off the optimum the rounding of the prior can lead, in `norm`: twice its own length."""
@@ -179,11 +151,9 @@ class Squares(Cost):
         return cls(goal.numerator, goal.scale, goal.multiplicity, exact_layers)
 
     def layer_slope(self, layer: IntArray) -> IntArray:
-        """Cost of one more unit in the given layer of each cell."""
         return self.scale * (2 * layer + 1) - 2 * self.numerator
 
     def value(self, totals: IntArray) -> IntArray:
-        """Cost of each cell, up to a constant."""
         base, extra = np.divmod(totals, self.multiplicity)
         squares: IntArray = self.multiplicity * base**2 + extra * (2 * base + 1)
         return self.scale * squares - 2 * self.numerator * totals
@@ -246,14 +216,12 @@ class Absolutes(Cost):
         return cls(goal.numerator, goal.scale, goal.multiplicity)
 
     def layer_slope(self, layer: IntArray) -> IntArray:
-        """Cost of one more unit in the given layer of each cell."""
         whole, rest = np.divmod(self.numerator, self.scale)
         cases = [layer < whole, layer == whole]
         slope: IntArray = np.select(cases, [-self.scale, self.scale - 2 * rest], self.scale)
         return slope
 
     def value(self, totals: IntArray) -> IntArray:
-        """Cost of each cell."""
         base, extra = np.divmod(totals, self.multiplicity)
         low, high = (np.abs(x * self.scale - self.numerator) for x in (base, base + 1))
         cost: IntArray = (self.multiplicity - extra) * low + extra * high

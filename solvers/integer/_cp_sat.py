@@ -34,21 +34,10 @@ _TIE_EFFORT = 0.5
 def solve_cp_sat(
     reduction: Reduction, norm: str, rng: np.random.Generator, time_limit: float | None = None
 ) -> IntegerSolution:
-    """Find an integer table closest to the prior by CP-SAT.
+    """Find an integer table closest to the prior by CP-SAT, for whole totals.
 
     Among the closest ones in l1 or linf it looks for one closest in l2, and among those for a random one; the
-    time limit and a fixed effort can end that early, the proof of the first objective stands.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        A problem with whole totals.
-    norm : {"l1", "l2", "linf"}
-        Distance to the prior.
-    rng : numpy.random.Generator
-        Breaks the remaining ties.
-    time_limit : float, optional
-        Seconds.
+    time limit (seconds) and a fixed effort can end that early, the proof of the first objective stands.
     """
     search = _Search(reduction, rng, time_limit)
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)

@@ -50,28 +50,14 @@ _CHUNKS = 8
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A bipartite network: the allowed cells are arcs between totals on two sides.
+    """A bipartite network: the allowed cells are arcs between totals on two sides."""
 
-    Attributes
-    ----------
-    tail, head : int arrays, shape (cells,)
-        The total of either side that a cell belongs to; heads are numbered after tails.
-    totals : int array, shape (nodes,)
-        The known totals.
-    side : int array, shape (nodes,)
-        +1 for tails, which supply records, -1 for heads.
-    depth : int
-        Most totals of one side that a path can visit.
-    lower, upper : int arrays, shape (cells,)
-        Bounds of the class totals.
-    """
-
-    tail: IntArray
-    head: IntArray
-    totals: IntArray
-    side: IntArray
-    depth: int
-    lower: IntArray
+    tail: IntArray  # per cell: its total on one side
+    head: IntArray  # per cell: its total on the other side; heads are numbered after tails
+    totals: IntArray  # the known totals
+    side: IntArray  # per total: +1 for tails, which supply records, -1 for heads
+    depth: int  # most totals of one side that a path can visit
+    lower: IntArray  # bounds of the class totals
     upper: IntArray
 
     def spare(self, cells: IntArray) -> IntArray:
@@ -122,20 +108,9 @@ def network(reduction: Reduction, graph: TwoSided) -> Network:
 
 
 def solve_flow(reduction: Reduction, graph: TwoSided, norm: str, rng: np.random.Generator) -> IntegerSolution:
-    """Find an integer table closest to the prior by minimum-cost flow.
+    """Find an integer table closest to the prior by minimum-cost flow, for whole totals with two `sides`.
 
     Among the closest ones in l1 or linf it is one closest in l2, and among those a random one.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        A problem with whole totals.
-    graph : TwoSided
-        Its two `sides`.
-    norm : {"l1", "l2", "linf"}
-        Distance to the prior.
-    rng : numpy.random.Generator
-        Breaks the remaining ties.
     """
     net = network(reduction, graph)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)

@@ -125,20 +125,6 @@ def split(reduction: Reduction, class_totals: FloatArray, rng: np.random.Generat
     Which rows get the odd units is random. Where the histogram is known, all rows of a class have the same
     total: the odd units of one label after the other are dealt around a circle of the rows in random order,
     so every row gets equally many, no two of the same label.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        The classes.
-    class_totals : array, shape (C, k)
-        Whole numbers.
-    rng : numpy.random.Generator
-        Source of the random orders.
-
-    Returns
-    -------
-    array, shape (n, k)
-        Whole numbers that add up to the class totals and, where known, to the histogram.
     """
     class_of, m = reduction.class_of, reduction.multiplicity
     base, extra = np.divmod(class_totals.astype(np.int64), m[:, None])

@@ -33,13 +33,9 @@ def maximise_dual(
     tolerance: float,
     max_steps: int,
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Maximise the dual from the multipliers `v`.
+    """Maximise the dual from the multipliers `v`; return them, the table they stand for, and the steps done.
 
-    Returns
-    -------
-    v, x, steps
-        Multipliers, the table they stand for, and the number of steps. The caller checks A x against b:
-        a stop without reaching `tolerance` is not reported as success here.
+    The caller checks A x against b: a stop without reaching `tolerance` is not reported as success here.
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu

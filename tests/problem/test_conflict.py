@@ -78,6 +78,11 @@ def test_results_say_what_was_changed_and_measure_the_given_totals() -> None:
     assert "->" in result.changes[0]
 
 
+def test_a_masked_label_with_as_many_columns_as_labels_is_kept_by_a_repair() -> None:
+    problem = ao.Problem([ao.View([0, 0], [[3, 1]], label_groups=[1, 0])], histogram=[2, 3])
+    assert reconcile(problem, "relax").problem.views[0].label_groups.tolist() == [1, 0]
+
+
 def test_structural_zeros_are_kept_by_a_repair() -> None:
     problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[10, 20], prior=[[1, 0], [1, 0]])
     result = ao.reconstruct(problem, on_conflict="repair")
