@@ -95,13 +95,7 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
 
 
 def mean_time(seconds: pd.Series[float], shift: float) -> float:
-    """Shifted geometric mean of times, failures penalised; NaN where there is none or one is unknown.
-
-    Examples
-    --------
-    >>> mean_time(pd.Series([1.0, float("nan")]), 0.01)
-    nan
-    """
+    """Shifted geometric mean of times, failures penalised; NaN where there is none or one is unknown."""
     known = len(seconds) > 0 and bool(seconds.notna().all())
     return shifted_geometric_mean(seconds.astype(float), shift) if known else float("nan")
 
@@ -182,6 +176,12 @@ def performance_profile(
     return pd.DataFrame(shares, index=pd.Index(grid, name="tau"))
 
 
+def share_of_random_loss(advice: pd.DataFrame) -> pd.Series[float]:
+    """Return the regret in units of what a random choice loses; NaN where all configurations are as good."""
+    loss = advice["pud_true_mean"] - advice["pud_true_min"]
+    return advice["regret"] / loss.where(loss > 1e-12 * advice["pud_true_max"].abs())
+
+
 def overview(
     frame: pd.DataFrame, time_limit: float | None, *, shift: float = 0.01, longest: float | None = None
 ) -> pd.DataFrame:
@@ -209,8 +209,7 @@ def overview(
     rows = []
     groups = ["variant", "scope", "histogram"]
     tried = penalised(frame, time_limit, longest=longest)
-    loss = tried["pud_true_mean"] - tried["pud_true_min"]
-    tried["share"] = tried["regret"] / loss.where(loss > 0)  # with one configuration nothing is chosen
+    tried["share"] = share_of_random_loss(tried)
     for key, all_rows in frame.groupby(groups, sort=True):
         part = tried.loc[tried.index.intersection(all_rows.index)]
         counts = all_rows["status"].value_counts()
