@@ -116,13 +116,7 @@ class ComparisonSettings:
 
 
 def number_of_processes(n_jobs: Any) -> int:
-    """Return how many processes `n_jobs` means: -1 is one per core, -2 one fewer, and so on.
-
-    Examples
-    --------
-    >>> number_of_processes(3), number_of_processes(-1) >= 1
-    (3, True)
-    """
+    """Return how many processes `n_jobs` means: -1 is one per core, -2 one fewer, and so on."""
     n = whole_number("n_jobs", n_jobs)
     if n == 0:
         raise InvalidOption("n_jobs must be a number of processes, or -1 for one per core, not 0")
