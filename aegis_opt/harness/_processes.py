@@ -182,9 +182,8 @@ class Worker:
             late.set()
             process.kill()
 
-        timer = threading.Timer(seconds or 0.0, end)
-        if seconds is not None:
-            timer.start()
+        timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, end)
+        timer.start()
         try:
             return _read(process.stdout)  # type: ignore[arg-type]
         except EOFError:
@@ -192,9 +191,8 @@ class Worker:
                 raise TimeoutError from None
             raise
         finally:
-            if seconds is not None:
-                timer.cancel()
-                timer.join()
+            timer.cancel()
+            timer.join()
             if late.is_set():  # an answer in the last moment counts, but the next piece needs a new process
                 process.wait()
 

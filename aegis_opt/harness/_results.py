@@ -233,10 +233,6 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     folder : path
         Written by `compare(..., output=folder)` or ``aegis-opt compare -o folder``, finished or not.
 
-    Returns
-    -------
-    Results
-
     Raises
     ------
     ResultsError

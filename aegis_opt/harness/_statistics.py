@@ -51,10 +51,8 @@ def penalised(frame: pd.DataFrame, time_limit: float | None, *, longest: float |
     filled = frame[frame["status"] != SKIPPED].copy()
     lost = filled["status"].isin([FAILED, TIMED_OUT])
     times = filled["seconds_total"]
-    seconds = time_limit if time_limit is not None else times[times > 0].max()  # 0: a choice at random
-    if pd.isna(seconds) and longest is not None:
-        seconds = longest
-    filled.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
+    known = (time_limit, times[times > 0].max(), longest)  # 0: a choice at random
+    filled.loc[lost, "seconds_total"] = next(filter(pd.notna, known), np.nan)
     if "tvd" in filled:
         filled.loc[lost, "tvd"] = 1.0
     if "regret" in filled:
@@ -163,9 +161,9 @@ def performance_profile(
             f"the best {metric} of a problem is 0 or less, so nothing is a multiple: pass shift=..."
         )
     ratios = wide.div(best, axis=0)
-    finite = ratios.to_numpy()[np.isfinite(ratios.to_numpy())]
     if taus is None:
-        taus = np.geomspace(1.0, max(float(finite.max(initial=1.0)), 1.0 + 1e-9), 101)
+        largest = np.max(ratios.to_numpy(), where=np.isfinite(ratios.to_numpy()), initial=1.0 + 1e-9)
+        taus = np.geomspace(1.0, largest, 101)
     grid = np.asarray(taus, dtype=np.float64)
     n_problems = max(len(tried.groupby(list(problem))), 1)
     within = grid * (1 + 1e-12)

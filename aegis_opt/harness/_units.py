@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -95,7 +95,7 @@ def run_unit(job: Job, unit: Unit, execute: Callable[[Unit, int | None], Finding
 
 def _pieces(job: Job, unit: Unit) -> list[int | None]:
     """List the masked tables to reconstruct alone; [None] for all views together, or for an advisor run."""
-    if unit.measure is not None or unit.attribute is None or unit.scope == "pooled":
+    if unit.attribute is None or unit.scope == "pooled":
         return [None]
     return list(range(len(job.datasets[unit.dataset].summary.attributes[unit.attribute].tables)))
 
@@ -283,17 +283,13 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
         "status": result.status.name.lower().replace("_", " "),
         "method": result.method,
         "optimal": result.optimal,
-        "gap": _finite(result.gap),
+        "gap": result.gap if result.gap is not None and math.isfinite(result.gap) else None,
         "seconds_build": build,
         "seconds_solve": total - build - rounding,  # whatever a solver does beside, its checks included
         "seconds_round": rounding,
         "seconds_total": total,
         "peak_mb": peak,
     }
-
-
-def _finite(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 class PeakMemory:
