@@ -15,6 +15,7 @@ from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness._processes import Finished, run_in_processes
 from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
+from aegis_opt.harness._schema import TableName
 from aegis_opt.harness._settings import ComparisonSettings, distinct
 from aegis_opt.harness._truth import Case, ScannedCase, scan_case
 from aegis_opt.harness._units import Job, Unit, execute, run_unit
@@ -75,22 +76,7 @@ progress
     >>> found[["variant", "certified", "status"]].to_dict("list")
     {'variant': ['ipf', 'random'], 'certified': [True, False], 'status': ['ok', 'ok']}
     """
-    settings = ComparisonSettings(
-        solvers=solvers,
-        measures=measures,
-        norms=norms,
-        roundings=roundings,
-        scopes=scopes,
-        histograms=histograms,
-        seeds=seeds,
-        replicates=replicates,
-        tables=["advice"] if output is None else ["advice", "reconstructions"],
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        output=output,
-        progress=progress,
-    )
-    return run_comparison(_cases_of(source, label, configurations, name), settings).advice
+    return _compare(locals(), ["advice"] if output is None else ["advice", "reconstructions"]).advice
 
 
 def compare_reconstructions(
@@ -132,20 +118,13 @@ output, name, progress
     >>> found["status"].unique().tolist()
     ['optimal']
     """
-    settings = ComparisonSettings(
-        solvers=solvers,
-        norms=norms,
-        roundings=roundings,
-        scopes=scopes,
-        histograms=histograms,
-        seeds=seeds,
-        tables=["reconstructions"],
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        output=output,
-        progress=progress,
-    )
-    return run_comparison(_cases_of(source, label, configurations, name), settings).reconstructions
+    return _compare(locals(), ["reconstructions"]).reconstructions
+
+
+def _compare(arguments: dict[str, Any], tables: Sequence[TableName]) -> Results:
+    """Run a comparison from the arguments of a public function: settings, but for what names the data."""
+    cases = _cases_of(*(arguments.pop(key) for key in ("source", "label", "configurations", "name")))
+    return run_comparison(cases, ComparisonSettings(tables=tables, **arguments))
 
 
 def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Results:
@@ -187,10 +166,7 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
 
 
 def _units(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> Iterator[Unit]:
-    """List the units of a comparison, in a fixed order.
-
-    A variant whose tables do not depend on the seed runs with the first seed only.
-    """
+    """List the units in a fixed order; the first seed is enough where the tables do not depend on it."""
     for data in datasets.values():
         for variant in settings.variants:
             choice = variant.is_random_choice
@@ -206,10 +182,7 @@ def _units(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> It
 
 
 def _run(job: Job, units: Sequence[Unit], total: int, settings: ComparisonSettings) -> Finished:
-    """Run units here, or in other processes where there are to be several or each may be stopped.
-
-    Progress is reported when the result has been taken.
-    """
+    """Run units, in other processes if there are several or a limit; report each once its result is taken."""
     finished: Finished = ((unit, run_unit(job, unit, partial(execute, job))) for unit in units)
     if settings.n_jobs > 1 or settings.time_limit is not None:
         finished = run_in_processes(job, units, settings.n_jobs, settings.time_limit)

@@ -55,6 +55,7 @@ class Peer(Reconstructor):
 
     module: ClassVar[str]
     package: ClassVar[str]
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",), **_ONE_VIEW)
 
     @property
     def distance_norm(self) -> str:
@@ -66,7 +67,6 @@ class Peer(Reconstructor):
         """Fill one block."""
 
     def solve(self, problem: Problem) -> Solution:
-        """Fit every block."""
         if problem.given_prior is not None:
             raise InvalidOption(f"peer {self.name!r} takes no prior: use solver='ipf'")
         table = np.zeros(problem.shape)
@@ -93,10 +93,8 @@ class Ipfn(Peer):
     name: ClassVar[str] = "ipfn"
     module: ClassVar[str] = "ipfn.ipfn"
     package: ClassVar[str] = "ipfn"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",), **_ONE_VIEW)
 
     def fit(self, library: Any, block: Block) -> FloatArray:
-        """Scale a block of ones to its totals."""
         totals, axes = [block.column_totals.copy()], [[1]]
         if block.row_totals is not None:
             totals, axes = [block.row_totals.copy(), *totals], [[0], *axes]
@@ -114,10 +112,8 @@ class HumanLeague(Peer):
     name: ClassVar[str] = "humanleague"
     module: ClassVar[str] = "humanleague"
     package: ClassVar[str] = "humanleague"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",), **_ONE_VIEW)
 
     def fit(self, library: Any, block: Block) -> FloatArray:
-        """Scale a block of ones to its totals."""
         shape = (len(block.rows), len(block.columns))
         rows = block.row_totals
         if rows is None:
@@ -137,7 +133,6 @@ class HumanLeagueInteger(HumanLeague):
     )
 
     def fit(self, library: Any, block: Block) -> FloatArray:
-        """Scale, then round."""
         if block.row_totals is None:
             raise InvalidOption("peer 'humanleague-integerise' needs whole row totals: share the histogram")
         whole, _ = library.integerise(super().fit(library, block))
@@ -155,10 +150,8 @@ class Sinkhorn(Peer):
     name: ClassVar[str] = "sinkhorn"
     module: ClassVar[str] = "ot"
     package: ClassVar[str] = "POT"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",), **_ONE_VIEW)
 
     def fit(self, library: Any, block: Block) -> FloatArray:
-        """Transport the row totals to the column totals."""
         rows = np.ones(len(block.rows)) if block.row_totals is None else block.row_totals
         records = block.column_totals.sum()
         cost = np.zeros((len(block.rows), len(block.columns)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -22,15 +21,14 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from aegis_opt.errors import InvalidInput, InvalidOption
-from aegis_opt.harness._schema import FAILED, TIMED_OUT, Finding
+from aegis_opt.harness._schema import FAILED, TIMED_OUT
 from aegis_opt.harness._settings import available_cores
-from aegis_opt.harness._units import Job, Unit, UnitResult, execute, run_unit, warm_up
+from aegis_opt.harness._units import Finding, Job, Unit, UnitResult, execute, run_unit, warm_up
 from aegis_opt.harness._variant import Variant
 
 _START = 60.0  # seconds that a worker has for its imports, which are not part of the work
 _STARTS = 2  # workers that may die or hang before they are ready, until that is taken for the solver's doing
-_END = 5.0  # seconds that a worker which has closed its pipe has to end by itself
-_LENGTH = struct.Struct("<Q")
+_EXIT = 5.0  # seconds that a worker which has closed its pipe has to end by itself
 _ELSEWHERE = "is defined where other processes cannot import it"
 _WAY_OUT = "into a module, or use n_jobs=1 without time_limit"
 
@@ -39,13 +37,7 @@ Finished = Generator[tuple[Unit, UnitResult], None, None]
 
 
 def run_in_processes(job: Job, units: Sequence[Unit], n_processes: int, time_limit: float | None) -> Finished:
-    """Run units in worker processes, each driven by a thread; yield each unit as it ends.
-
-    Raises
-    ------
-    InvalidInput
-        If a measure or a solver is defined where other processes cannot import it.
-    """
+    """Run units in worker processes, each driven by a thread; yield each unit as it ends."""
     _check_importable(job, units)
     waiting: SimpleQueue[Unit | None] = SimpleQueue()
     finished: SimpleQueue[tuple[Unit, UnitResult] | BaseException] = SimpleQueue()
@@ -176,7 +168,7 @@ class Worker:
                 when += ", before the work: while its libraries were loaded and two tiny problems solved"
             return Finding({"status": TIMED_OUT, "error": when})
         except (EOFError, BrokenPipeError):
-            return Finding({"status": FAILED, "error": self._cause_of_death()})
+            return Finding({"status": FAILED, "error": self._how_it_ended()})
 
     def _send(self, data: bytes) -> None:
         _write(self.process.stdin, data)  # type: ignore[union-attr,arg-type]
@@ -190,9 +182,8 @@ class Worker:
             late.set()
             process.kill()
 
-        timer = threading.Timer(seconds or 0.0, end)
-        if seconds is not None:
-            timer.start()
+        timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, end)
+        timer.start()
         try:
             return _read(process.stdout)  # type: ignore[arg-type]
         except EOFError:
@@ -200,16 +191,15 @@ class Worker:
                 raise TimeoutError from None
             raise
         finally:
-            if seconds is not None:
-                timer.cancel()
-                timer.join()
+            timer.cancel()
+            timer.join()
             if late.is_set():  # an answer in the last moment counts, but the next piece needs a new process
                 process.wait()
 
-    def _cause_of_death(self) -> str:
+    def _how_it_ended(self) -> str:
         process: subprocess.Popen[bytes] = self.process  # type: ignore[assignment]
         try:
-            code = process.wait(_END)
+            code = process.wait(_EXIT)
         except subprocess.TimeoutExpired:  # it has closed its pipe and lives
             process.kill()
             code = process.wait()
@@ -259,19 +249,13 @@ def _listen(requests: SimpleQueue[tuple[Unit, int | None]]) -> None:
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
-    """Send a pickled message with its length, so that half a message is never taken for a whole one."""
-    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.write(data)
     stream.flush()
 
 
 def _read(stream: IO[bytes]) -> Any:
     """Receive a message; `EOFError` where the other side is gone before its end."""
-    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    return pickle.loads(_exactly(stream, length))
-
-
-def _exactly(stream: IO[bytes], length: int) -> bytes:
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError
-    return data
+    try:
+        return pickle.load(stream)
+    except pickle.UnpicklingError as error:  # half a message
+        raise EOFError from error

@@ -79,15 +79,9 @@ class Results:
 
 
 class ResultsFolder:
-    """A results folder, open for writing.
+    """A results folder, open for writing: a new one, or one to continue, with the same version and settings.
 
-    Parameters
-    ----------
-    folder : path
-        Made where it does not exist. A folder that holds results is continued if they are of the same
-        software version, settings and data.
-    meta : dict
-        `settings` and `datasets` must agree with the folder's; the rest is brought up to date.
+    A data set of the same name must be the same; the rest of `meta.json` is brought up to date.
     """
 
     def __init__(self, folder: str | os.PathLike[str], meta: dict[str, Any]) -> None:
@@ -115,18 +109,15 @@ class ResultsFolder:
         try:
             with suppress(OSError):  # others hold it, or the file system cannot tell
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._remove_unfinished()
+                for table in COLUMNS:
+                    for file in (self.folder / table).glob(".*.parquet"):
+                        if _UNFINISHED.fullmatch(file.name):
+                            file.unlink(missing_ok=True)
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_SH)
             yield
         finally:
             os.close(handle)
-
-    def _remove_unfinished(self) -> None:
-        for table in COLUMNS:
-            for file in (self.folder / table).glob(".*.parquet"):
-                if _UNFINISHED.fullmatch(file.name):
-                    file.unlink(missing_ok=True)
 
     def is_done(self, unit: Unit) -> bool:
         """Whether the unit's results are there. What was skipped is tried again: it may work now."""
@@ -152,15 +143,7 @@ class ResultsFolder:
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse, before any work, a folder that cannot take results. It is not made, and nothing in it changes.
-
-    Raises
-    ------
-    ResultsError
-        If something else made it, or a file of results in it cannot be read.
-    OutputError
-        If the system refuses to write there.
-    """
+    """Refuse, before any work, a folder that cannot take results. Nothing is made or changed."""
     path = Path(folder)
     try:
         old = _known(path)
@@ -223,15 +206,13 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
 def _damaged(meta: dict[str, Any]) -> Iterator[str]:
     """Name the parts that are not what `make_meta` writes, as far as anything reads them."""
-    for part in ("software", "settings", "datasets", "plan"):
+    meta = {"machine": {}} | meta
+    for part in ("software", "machine", "settings", "datasets", "plan"):
         if not isinstance(meta.get(part), dict):
             yield repr(part)
-    if not isinstance(meta.get("machine", {}), dict):
-        yield "'machine'"
-    if not isinstance(meta.get("machine", {}).get("cores"), int | None):
-        yield "'cores' of 'machine'"
-    if not isinstance(meta["settings"].get("time_limit"), int | float | None):
-        yield "'time_limit' of 'settings'"
+    for part, name in (("machine", "cores"), ("settings", "time_limit")):
+        if not isinstance(meta[part].get(name), int | float | None):
+            yield f"{name!r} of {part!r}"
     for name, kind in _PLAN.items():
         values = meta["plan"].get(name, [])
         if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
@@ -251,10 +232,6 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     ----------
     folder : path
         Written by `compare(..., output=folder)` or ``aegis-opt compare -o folder``, finished or not.
-
-    Returns
-    -------
-    Results
 
     Raises
     ------
@@ -363,9 +340,7 @@ def _continued(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> dict[s
                 f"{folder} holds results of another data set {name!r} (other records or configurations): "
                 f"{way_out}, or pass another name"
             )
-    plan = {
-        key: list(dict.fromkeys([*old["plan"].get(key, []), *values])) for key, values in new["plan"].items()
-    }
+    plan = {key: [*old["plan"].get(key, []), *values] for key, values in new["plan"].items()}
     return new | {
         "started": old.get("started", new["started"]),
         "continued": new["started"],
@@ -383,9 +358,8 @@ def _versions() -> dict[str, str]:
 
 
 def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: *(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
+        if found is not None:
+            return found[1]
+    return platform.processor() or platform.machine()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 TableName = Literal["reconstructions", "advice", "rankings"]
 
@@ -16,7 +16,7 @@ _RUN = {
     "histogram": "BOOLEAN",
     "seed": "BIGINT",
 }
-_END = {
+_OUTCOME = {
     "seconds_total": "DOUBLE",
     "peak_mb": "DOUBLE",  # growth of resident memory, MiB; null where the system cannot tell
     "status": "VARCHAR",
@@ -43,7 +43,7 @@ COLUMNS: dict[TableName, dict[str, str]] = {
         "seconds_solve": "DOUBLE",
         "seconds_round": "DOUBLE",
     }
-    | _END,
+    | _OUTCOME,
     "advice": _RUN
     | {
         "measure": "VARCHAR",
@@ -62,7 +62,7 @@ COLUMNS: dict[TableName, dict[str, str]] = {
         "pud_true_max": "DOUBLE",
         "pud_error": "DOUBLE",  # mean of abs(estimated - true) over the configurations
     }
-    | _END,
+    | _OUTCOME,
     "rankings": _RUN  # of each advisor run that has an estimate, whether it names a winner or not
     | {
         "measure": "VARCHAR",
@@ -75,10 +75,11 @@ COLUMNS: dict[TableName, dict[str, str]] = {
     },
 }
 
+_RUN_KEYS = ("dataset", "variant", "scope", "histogram", "seed")
 KEYS: dict[TableName, list[str]] = {
-    "reconstructions": ["dataset", "variant", "scope", "histogram", "seed", "attribute", "configuration"],
-    "advice": ["dataset", "variant", "scope", "histogram", "seed", "measure"],
-    "rankings": ["dataset", "variant", "scope", "histogram", "seed", "measure", "rank", "configuration"],
+    "reconstructions": [*_RUN_KEYS, "attribute", "configuration"],
+    "advice": [*_RUN_KEYS, "measure"],
+    "rankings": [*_RUN_KEYS, "measure", "rank", "configuration"],
 }
 """Columns that identify a row; results are sorted by them."""
 
@@ -92,10 +93,3 @@ OK, NO_WINNER = "ok", "no winner"
 """How an advisor run with a result ends. Reconstructions give their `Status` in small letters."""
 
 Row = dict[str, Any]
-
-
-class Finding(NamedTuple):
-    """What one run found: its row and, of an advisor run, the configurations in order."""
-
-    row: Row
-    ranking: tuple[Row, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -14,8 +14,9 @@ from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.harness._results import check_folder
 from aegis_opt.harness._schema import TableName
-from aegis_opt.harness._variant import SolverEntry, Variant, expand
+from aegis_opt.harness._variant import RANDOM, SolverEntry, Variant
 from aegis_opt.measures import Measure, get_measure
+from aegis_opt.rounding import ROUNDINGS
 
 _LARGEST_SEED = 2**63 - 1  # what a column of whole numbers holds
 _LONGEST = 7 * 24 * 3600  # seconds that a time limit may have: a timer takes no more than some centuries
@@ -115,14 +116,81 @@ class ComparisonSettings:
         return settings
 
 
-def number_of_processes(n_jobs: Any) -> int:
-    """Return how many processes `n_jobs` means: -1 is one per core, -2 one fewer, and so on.
+def expand(
+    entries: Sequence[SolverEntry],
+    norms: Sequence[str] | None = None,
+    roundings: Sequence[str | None] | None = None,
+) -> list[Variant]:
+    """Return the variants of a comparison: every entry, crossed with the norms and roundings it can take.
 
-    Examples
-    --------
-    >>> number_of_processes(3), number_of_processes(-1) >= 1
-    (3, True)
+    An entry that names its norm or rounding keeps it. One that does not is run with each of `norms` that
+    its solver minimises, and with each of `roundings` ("none" or None is no rounding) unless its tables are
+    whole already. Every variant is configured once here, so that a wrong option is told before the work.
     """
+    for norm in norms or ():
+        if not isinstance(norm, str):
+            raise InvalidOption(f"a norm is a text such as 'l1', not {norm!r}")
+    for rounding in roundings or ():
+        if rounding not in (None, "none", *ROUNDINGS):
+            raise InvalidOption(f"unknown rounding {rounding!r}; known: none, {', '.join(ROUNDINGS)}")
+    variants: list[Variant] = []
+    used: set[str] = set()
+    for variant in map(Variant.of, entries):
+        if variant.is_random_choice:
+            if variant != Variant(RANDOM):
+                raise InvalidOption(f"{RANDOM!r} is a choice at random: it takes no norm, rounding or option")
+            variants.append(variant)
+            continue
+        _refuse_misplaced(variant)
+        able = variant.kind.capabilities
+        fitting: list[str | None] = [norm for norm in norms or () if norm in able.norms]
+        used.update(filter(None, fitting))
+        default = next((f.default for f in fields(variant.kind) if f.name == "norm"), None)
+        if variant.norm is not None or default is None:
+            fitting = [variant.norm] if variant.norm is not None else []
+        elif norms is None:
+            fitting = [str(default)]
+        elif not fitting:
+            raise InvalidOption(
+                f"solver {variant.solver!r} minimises none of {', '.join(norms)}; it has: "
+                f"{', '.join(able.norms)}"
+            )
+        rounded: list[str | None] = [variant.rounding]
+        if variant.rounding is None and variant.configured is None and roundings and not able.integer:
+            rounded = list(roundings)
+        variants += [
+            replace(variant, norm=norm, rounding=None if rounding == "none" else rounding)
+            for norm in fitting or [None]
+            for rounding in rounded
+        ]
+    for norm in norms or ():
+        if norm not in used:
+            raise InvalidOption(f"no solver of this comparison minimises the norm {norm!r}")
+    for variant in distinct("variants", variants):
+        if not variant.is_random_choice:
+            variant.reconstructor()
+    return variants
+
+
+def _refuse_misplaced(variant: Variant) -> None:
+    """Refuse what an entry says where nothing reads it."""
+    options = dict(variant.options)
+    seed = options.get("seed", 0 if variant.configured is None else variant.configured.seed)
+    if "seed" in options or seed != 0:
+        raise InvalidOption(
+            f"solver {variant.solver!r} brings a seed of its own, {seed}: leave it out there and pass the "
+            f"seeds of the comparison, seeds=[{seed}]"
+        )
+    for name, sign in (("norm", ":"), ("rounding", "+")):
+        if name in options:
+            raise InvalidOption(
+                f"{name} is no option of a variant: write {variant.solver}{sign}{options[name]}, or the key "
+                f"{name!r} beside 'solver'"
+            )
+
+
+def number_of_processes(n_jobs: Any) -> int:
+    """Return how many processes `n_jobs` means: -1 is one per core, -2 one fewer, and so on."""
     n = whole_number("n_jobs", n_jobs)
     if n == 0:
         raise InvalidOption("n_jobs must be a number of processes, or -1 for one per core, not 0")
@@ -139,7 +207,7 @@ def distinct(what: str, values: Any) -> list[Any]:
     found = _listed(what, values)
     texts = [str(value) for value in found]
     if len(set(texts)) < len(texts):
-        raise InvalidInput(f"a {_one(what)} is listed twice: {', '.join(texts)}")
+        raise InvalidOption(f"a {_one(what)} is listed twice: {', '.join(texts)}")
     return found
 
 

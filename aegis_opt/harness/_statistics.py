@@ -51,10 +51,8 @@ def penalised(frame: pd.DataFrame, time_limit: float | None, *, longest: float |
     filled = frame[frame["status"] != SKIPPED].copy()
     lost = filled["status"].isin([FAILED, TIMED_OUT])
     times = filled["seconds_total"]
-    seconds = time_limit if time_limit is not None else times[times > 0].max()  # 0: a choice at random
-    if pd.isna(seconds) and longest is not None:
-        seconds = longest
-    filled.loc[lost, "seconds_total"] = seconds if pd.notna(seconds) else np.nan
+    known = (time_limit, times[times > 0].max(), longest)  # 0: a choice at random
+    filled.loc[lost, "seconds_total"] = next(filter(pd.notna, known), np.nan)
     if "tvd" in filled:
         filled.loc[lost, "tvd"] = 1.0
     if "regret" in filled:
@@ -95,13 +93,7 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
 
 
 def mean_time(seconds: pd.Series[float], shift: float) -> float:
-    """Shifted geometric mean of times, failures penalised; NaN where there is none or one is unknown.
-
-    Examples
-    --------
-    >>> mean_time(pd.Series([1.0, float("nan")]), 0.01)
-    nan
-    """
+    """Shifted geometric mean of times, failures penalised; NaN where there is none or one is unknown."""
     known = len(seconds) > 0 and bool(seconds.notna().all())
     return shifted_geometric_mean(seconds.astype(float), shift) if known else float("nan")
 
@@ -169,9 +161,9 @@ def performance_profile(
             f"the best {metric} of a problem is 0 or less, so nothing is a multiple: pass shift=..."
         )
     ratios = wide.div(best, axis=0)
-    finite = ratios.to_numpy()[np.isfinite(ratios.to_numpy())]
     if taus is None:
-        taus = np.geomspace(1.0, max(float(finite.max(initial=1.0)), 1.0 + 1e-9), 101)
+        largest = np.max(ratios.to_numpy(), where=np.isfinite(ratios.to_numpy()), initial=1.0 + 1e-9)
+        taus = np.geomspace(1.0, largest, 101)
     grid = np.asarray(taus, dtype=np.float64)
     n_problems = max(len(tried.groupby(list(problem))), 1)
     within = grid * (1 + 1e-12)
@@ -180,6 +172,12 @@ def performance_profile(
         for name in ratios
     }
     return pd.DataFrame(shares, index=pd.Index(grid, name="tau"))
+
+
+def share_of_random_loss(advice: pd.DataFrame) -> pd.Series[float]:
+    """Return the regret in units of what a random choice loses; NaN where all configurations are as good."""
+    loss = advice["pud_true_mean"] - advice["pud_true_min"]
+    return advice["regret"] / loss.where(loss > 1e-12 * advice["pud_true_max"].abs())
 
 
 def overview(
@@ -209,8 +207,7 @@ def overview(
     rows = []
     groups = ["variant", "scope", "histogram"]
     tried = penalised(frame, time_limit, longest=longest)
-    loss = tried["pud_true_mean"] - tried["pud_true_min"]
-    tried["share"] = tried["regret"] / loss.where(loss > 0)  # with one configuration nothing is chosen
+    tried["share"] = share_of_random_loss(tried)
     for key, all_rows in frame.groupby(groups, sort=True):
         part = tried.loc[tried.index.intersection(all_rows.index)]
         counts = all_rows["status"].value_counts()

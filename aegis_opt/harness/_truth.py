@@ -76,27 +76,13 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class ScannedCase:
-    """A case after its one scan: what the advisor may see, and the truth to judge it by.
-
-    Attributes
-    ----------
-    name : str
-        What the results call it.
-    summary : Summary
-        With histograms; a run without them ignores them.
-    raw : dict of str to ndarray
-        F(A, Y) of every attribute.
-    fingerprint : str
-        Changes with the data and the configurations, so that the results of other data are recognised.
-    seconds : float
-        Time of the scan and the summary.
-    """
+    """A case after its one scan: what the advisor may see, and the truth to judge it by."""
 
     name: str
-    summary: Summary
-    raw: dict[str, IntArray]
-    fingerprint: str
-    seconds: float
+    summary: Summary  # with histograms; a run without them ignores them
+    raw: dict[str, IntArray]  # F(A, Y) of every attribute
+    fingerprint: str  # changes with the data and the configurations: results of other data are recognised
+    seconds: float  # of the scan and the summary
 
     def true_deviation(self, measure: Measure) -> pd.Series:
         """PUD of every configuration; see `true_deviation`."""
@@ -110,14 +96,7 @@ class ScannedCase:
 
 
 def scan_case(case: Case) -> ScannedCase:
-    """Scan a data set once, summarise it, and keep the raw tables to judge by.
-
-    Examples
-    --------
-    >>> from aegis_opt.datasets import worked_example
-    >>> scan_case(Case.of(worked_example())).raw["age"].shape
-    (8, 5)
-    """
+    """Scan a data set once, summarise it, and keep the raw tables to judge by."""
     start = time.perf_counter()
     counts, masks = scan_masked(case.source, case.label, case.configurations)
     summary = summary_of(counts, masks, histograms=True)

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.errors import InvalidOption, MissingDependency, RoundingImpossible
-from aegis_opt.harness._schema import COLUMNS, FAILED, NO_WINNER, OK, SKIPPED, Finding, Row, TableName
+from aegis_opt.harness._schema import FAILED, NO_WINNER, OK, SKIPPED, Row, TableName
 from aegis_opt.harness._truth import ScannedCase
 from aegis_opt.harness._variant import Variant
 from aegis_opt.measures import Measure, tvd
@@ -58,6 +58,13 @@ class Unit:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
+class Finding(NamedTuple):
+    """What one piece of a unit found: its row and, of an advisor run, the configurations in order."""
+
+    row: Row
+    ranking: tuple[Row, ...] = ()
+
+
 class UnitResult(NamedTuple):
     """The rows of a unit and, of an advisor run, the configurations in order."""
 
@@ -88,30 +95,26 @@ def run_unit(job: Job, unit: Unit, execute: Callable[[Unit, int | None], Finding
 
 def _pieces(job: Job, unit: Unit) -> list[int | None]:
     """List the masked tables to reconstruct alone; [None] for all views together, or for an advisor run."""
-    if unit.measure is not None or unit.attribute is None or unit.scope == "pooled":
+    if unit.attribute is None or unit.scope == "pooled":
         return [None]
     return list(range(len(job.datasets[unit.dataset].summary.attributes[unit.attribute].tables)))
 
 
 def _blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
     """Return what is known of a row before the work: everything but the outcome."""
-    data = job.datasets[unit.dataset]
-    row: Row = dict.fromkeys(COLUMNS[unit.table])
-    row |= _run_columns(unit) | {
-        "n_records": data.summary.n_records,
-        "n_labels": len(data.summary.label_counts),
-    }
+    summary = job.datasets[unit.dataset].summary
+    row = _run_columns(unit)
+    row |= {"n_records": summary.n_records, "n_labels": len(summary.label_counts)}
     if unit.measure is not None:
         truth = job.truth[unit.dataset, unit.measure]
         return row | {
-            "measure": unit.measure,
             "n_configurations": len(truth),
-            "smallest_class": int(data.summary.label_counts.min()),
+            "smallest_class": int(summary.label_counts.min()),
             "pud_true_min": float(truth.min()),
             "pud_true_mean": float(truth.mean()),
             "pud_true_max": float(truth.max()),
         }
-    attribute = data.summary.attributes[str(unit.attribute)]
+    attribute = summary.attributes[str(unit.attribute)]
     return row | {
         "attribute": unit.attribute,
         "table": piece,
@@ -160,22 +163,14 @@ def warm_up(variant: Variant) -> None:
 
 def _run_columns(unit: Unit) -> Row:
     """What every row of a unit has in common."""
-    return {
-        "dataset": unit.dataset,
-        "variant": str(unit.variant),
-        "solver": unit.variant.solver,
-        "norm": _norm(unit.variant),
-        "rounding": unit.variant.rounding or "none",
-        "scope": unit.scope,
-        "histogram": unit.histogram,
-        "seed": unit.seed,
+    variant = unit.variant
+    minimises = not variant.is_random_choice and variant.kind.capabilities.norms
+    return {name: getattr(unit, name) for name in ("dataset", "scope", "histogram", "seed", "measure")} | {
+        "variant": str(variant),
+        "solver": variant.solver,
+        "norm": variant.reconstructor().distance_norm if minimises else "none",
+        "rounding": variant.rounding or "none",
     }
-
-
-def _norm(variant: Variant) -> str:
-    if variant.is_random_choice or not variant.kind.capabilities.norms:
-        return "none"
-    return variant.reconstructor().distance_norm
 
 
 def _choose_at_random(truth: pd.Series) -> Row:
@@ -240,7 +235,7 @@ def _missed_totals(advice: Advice) -> str | None:
 
 def _ranking(unit: Unit, advice: Advice, truth: pd.Series) -> tuple[Row, ...]:
     """One row per configuration, best first."""
-    common = _run_columns(unit) | {"measure": unit.measure}
+    common = _run_columns(unit)
     columns = ["configuration", "rank", "pud", "pud_low", "pud_high"]
     places: list[Row] = advice.ranking[columns].to_dict("records")  # type: ignore[assignment]
     return tuple(common | place | {"pud_true": float(truth[place["configuration"]])} for place in places)
@@ -288,7 +283,7 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
         "status": result.status.name.lower().replace("_", " "),
         "method": result.method,
         "optimal": result.optimal,
-        "gap": _finite(result.gap),
+        "gap": result.gap if result.gap is not None and math.isfinite(result.gap) else None,
         "seconds_build": build,
         "seconds_solve": total - build - rounding,  # whatever a solver does beside, its checks included
         "seconds_round": rounding,
@@ -297,16 +292,11 @@ def _reconstruct(job: Job, unit: Unit, piece: int | None) -> Row:
     }
 
 
-def _finite(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
 class PeakMemory:
     """How much the resident memory of this process grew at most since the object was made.
 
-    Linux keeps the high-water mark of resident memory and resets it on request, which costs microseconds.
-    Memory that the process held before and uses again does not count. Other systems keep the mark of the
-    whole life of the process only, which says nothing about one piece of work: there it is None.
+    Linux resets its mark of the largest size on request, in microseconds. Memory that the process held before
+    and uses again does not count. Other systems keep the mark of the whole process only: there it is None.
     """
 
     def __init__(self) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from aegis_opt.errors import InvalidOption, UnknownSolver
 from aegis_opt.harness._other_libraries import PEERS
-from aegis_opt.rounding import ROUNDINGS
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import available_solvers, get_reconstructor, solver_class
 
@@ -56,13 +55,7 @@ class Variant:
 
     @staticmethod
     def parse(text: str) -> Variant:
-        """Read a variant as `str` writes it.
-
-        Parameters
-        ----------
-        text : str
-            ``solver[:norm][+rounding][[option=value,...]]``.
-        """
+        """Read a variant as `str` writes it: ``solver[:norm][+rounding][[option=value,...]]``."""
         found = _TEXT.fullmatch(text.strip())
         if found is None:
             raise InvalidOption(f"cannot read the variant {text!r}: write {_FORM}")
@@ -141,94 +134,6 @@ class Variant:
 
 SolverEntry = str | Mapping[str, Any] | Reconstructor | Variant
 """What a caller may list as a solver."""
-
-
-def expand(
-    entries: Sequence[SolverEntry],
-    norms: Sequence[str] | None = None,
-    roundings: Sequence[str | None] | None = None,
-) -> list[Variant]:
-    """Return the variants of a comparison: every entry, crossed with the norms and roundings it can take.
-
-    An entry that names its norm or rounding keeps it. One that does not is run with each of `norms` that
-    its solver minimises, and with each of `roundings` ("none" or None is no rounding) unless its tables are
-    whole already. Every variant is configured once here, so that a wrong option is told before the work.
-
-    Raises
-    ------
-    InvalidOption
-        A norm or rounding that no entry can take, a seed (seeds are those of the comparison), or two
-        entries that mean the same.
-
-    Examples
-    --------
-    >>> expand(["ipf", "integer"], norms=["l1", "l2"], roundings=["none", "controlled"])
-    [Variant('ipf'), Variant('ipf+controlled'), Variant('integer:l1'), Variant('integer:l2')]
-    """
-    for norm in norms or ():
-        if not isinstance(norm, str):
-            raise InvalidOption(f"a norm is a text such as 'l1', not {norm!r}")
-    for rounding in roundings or ():
-        if rounding not in (None, "none", *ROUNDINGS):
-            raise InvalidOption(f"unknown rounding {rounding!r}; known: none, {', '.join(ROUNDINGS)}")
-    variants: list[Variant] = []
-    used: set[str] = set()
-    for variant in map(Variant.of, entries):
-        if variant.is_random_choice:
-            if variant != Variant(RANDOM):
-                raise InvalidOption(f"{RANDOM!r} is a choice at random: it takes no norm, rounding or option")
-            variants.append(variant)
-            continue
-        _refuse_misplaced(variant)
-        able = variant.kind.capabilities
-        fitting: list[str | None] = [norm for norm in norms or () if norm in able.norms]
-        used.update(filter(None, fitting))
-        default = next((f.default for f in fields(variant.kind) if f.name == "norm"), None)
-        if variant.norm is not None or default is None:
-            fitting = [variant.norm] if variant.norm is not None else []
-        elif norms is None:
-            fitting = [str(default)]
-        elif not fitting:
-            raise InvalidOption(
-                f"solver {variant.solver!r} minimises none of {', '.join(norms)}; it has: "
-                f"{', '.join(able.norms)}"
-            )
-        rounded: list[str | None] = [variant.rounding]
-        if variant.rounding is None and variant.configured is None and roundings and not able.integer:
-            rounded = list(roundings)
-        variants += [
-            replace(variant, norm=norm, rounding=None if rounding == "none" else rounding)
-            for norm in fitting or [None]
-            for rounding in rounded
-        ]
-    for norm in norms or ():
-        if norm not in used:
-            raise InvalidOption(f"no solver of this comparison minimises the norm {norm!r}")
-    texts = [str(variant) for variant in variants]
-    for text in texts:
-        if texts.count(text) > 1:
-            raise InvalidOption(f"the variant {text!r} is listed twice: results could not be told apart")
-    for variant in variants:
-        if not variant.is_random_choice:
-            variant.reconstructor()
-    return variants
-
-
-def _refuse_misplaced(variant: Variant) -> None:
-    """Refuse what an entry says where nothing reads it."""
-    options = dict(variant.options)
-    seed = options.get("seed", 0 if variant.configured is None else variant.configured.seed)
-    if "seed" in options or seed != 0:
-        raise InvalidOption(
-            f"solver {variant.solver!r} brings a seed of its own, {seed}: leave it out there and pass the "
-            f"seeds of the comparison, seeds=[{seed}]"
-        )
-    for name, sign in (("norm", ":"), ("rounding", "+")):
-        if name in options:
-            raise InvalidOption(
-                f"{name} is no option of a variant: write {variant.solver}{sign}{options[name]}, or the key "
-                f"{name!r} beside 'solver'"
-            )
 
 
 def _variant(

@@ -9,7 +9,7 @@ import pandas as pd
 from aegis_opt.errors import UnknownMeasure
 from aegis_opt.harness import Results, penalised
 from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, SKIPPED, TIMED_OUT
-from aegis_opt.harness._statistics import mean_time
+from aegis_opt.harness._statistics import mean_time, share_of_random_loss
 from aegis_opt.measures import get_measure
 
 TIME_SHIFT = 0.01
@@ -39,10 +39,8 @@ def penalised_results(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     limit, longest = time_limit(results), longest_time(results)
     advice = penalised(results.advice, limit, longest=longest)
-    random_loss = advice["pud_true_mean"] - advice["pud_true_min"]
-    choice = random_loss > 1e-12 * advice["pud_true_max"].abs()
     tables = penalised(once(results.reconstructions), limit, longest=longest)
-    return advice.assign(share=(advice["regret"] / random_loss).where(choice)), tables
+    return advice.assign(share=share_of_random_loss(advice)), tables
 
 
 def once(reconstructions: pd.DataFrame) -> pd.DataFrame:

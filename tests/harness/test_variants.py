@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aegis_opt as ao
-from aegis_opt.harness._variant import Variant, expand
+from aegis_opt.harness._settings import expand
+from aegis_opt.harness._variant import Variant
 
 words = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 values = st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False))
