@@ -18,8 +18,7 @@ from aegis_opt.masks._base import Identity, Mask, Suppress, naming
 from aegis_opt.masks._buckets import Blur, Bucketize
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._sql._column import SqlColumn
-from aegis_opt.masks._sql._lookup import Lookup, listed_domain
-from aegis_opt.masks._sql._masked_column import masked_column
+from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
