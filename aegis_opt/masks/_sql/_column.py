@@ -28,7 +28,7 @@ class SqlColumn:
     kind : str
         Their kind.
     domain : Domain, optional
-        The values, or just their extent (see `aegis_opt.sources._extents`).
+        The values, or just their extent (see `aegis_opt.release._rows`).
     """
 
     sql: str
