@@ -17,7 +17,8 @@ from aegis_opt.sources._engine import Fetched
 from aegis_opt.sources._names import quoted_text
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _NANOSECONDS = "TIMESTAMP_NS"
@@ -39,18 +40,14 @@ class DuckDBRows(RowsToMask):
         The masks, without those that leave a column as it is.
     """
 
-    relation: duckdb.DuckDBPyRelation
+    relation: Relation
     names: Sequence[str]
     columns: dict[str, Column]
     masks: dict[str, Mask]
 
     @classmethod
     def of(
-        cls,
-        relation: duckdb.DuckDBPyRelation,
-        names: Sequence[str],
-        masks: Mapping[str, Mask],
-        description: str,
+        cls, relation: Relation, names: Sequence[str], masks: Mapping[str, Mask], description: str
     ) -> DuckDBRows:
         """Cast the columns to mask to the type that their kind stands for."""
         masks = {name: mask for name, mask in masks.items() if not isinstance(mask, Identity)}
@@ -72,11 +69,7 @@ class DuckDBRows(RowsToMask):
         column = self.columns[name]
         return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
 
-    def masked(
-        self,
-        how: Mapping[str, str | Lookup],
-        connection: duckdb.DuckDBPyConnection | None,
-    ) -> duckdb.DuckDBPyRelation:
+    def masked(self, how: Mapping[str, str | Lookup], connection: Connection | None) -> Relation:
         """Return the masked rows, in the order of the rows.
 
         Parameters

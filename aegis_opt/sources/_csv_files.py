@@ -14,7 +14,8 @@ from aegis_opt.sources._names import quoted, quoted_text
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 # What a text looks like -> the narrowest SQL type of that shape, tried in this order. Casts alone are too
 # generous: they turn 01 into 1 and 1.5 into the integer 2, and drop times of day.
@@ -80,11 +81,8 @@ class CsvTable(SourceTable):
         return with_partitions(names, self.partitions, self.description)
 
     def select(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        positions: Sequence[int],
-        as_text: Collection[int] = (),
-    ) -> duckdb.DuckDBPyRelation:
+        self, connection: Connection, positions: Sequence[int], as_text: Collection[int] = ()
+    ) -> Relation:
         """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
         names, separator = self._header(self.paths[0])
         fields = [f"field {i}" for i in range(len(names))]
@@ -146,7 +144,7 @@ class CsvTable(SourceTable):
             raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
         return best
 
-    def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
+    def _types(self, connection: Connection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
         Whole numbers, the commonest, are found in a pass of their own. The other columns are looked at a few
@@ -174,7 +172,7 @@ class CsvTable(SourceTable):
                 self._check_same_type(names[i], seen)
         return found
 
-    def _whole(self, connection: duckdb.DuckDBPyConnection, places: Sequence[int], records: str) -> list[int]:
+    def _whole(self, connection: Connection, places: Sequence[int], records: str) -> list[int]:
         """Return the columns all of whose texts are whole numbers as DuckDB writes them."""
         same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
         found: list[int] = []
