@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 # What a text looks like -> the narrowest SQL type of that shape, tried in this order. Casts alone are too
 # generous: they turn 01 into 1 and 1.5 into the integer 2, and drop times of day.
-_INTEGER = r"[+-]?(0|[1-9]\d*)"
 _STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 _SHAPES = {
-    "BIGINT": _INTEGER,
+    "BIGINT": r"[+-]?(0|[1-9]\d*)",
     "DIGITS": r"[+-]?\d+",  # leading zeros, or beyond 64 bits: an identifier rather than a quantity
     "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:nan|inf|infinity)",
     "BOOLEAN": r"(?i:true|false)",
@@ -186,10 +185,8 @@ class CsvTable(SourceTable):
     def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
         """Refuse a column that is text only because its type changes from file to file."""
         if set().union(*shapes.values()) <= {"BIGINT", "DIGITS"}:
-            return  # identifiers: some files happen to have none with a leading zero
-        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()] or [
-            ("", "")
-        ]
+            return  # no text at all, or identifiers: some files happen to have none with a leading zero
+        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()]
         for path, sql_type in others:
             if sql_type != first[1]:
                 raise SourceError(
