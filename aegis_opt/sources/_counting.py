@@ -154,12 +154,11 @@ class Counter:
             raise self._too_many_classes(f"about {n_classes:,}")
         for column in self.attributes:
             about = distinct.get(column, 0)
-            if self._is_too_many(about) and self.policy.on_many_values == "error":
-                raise self._too_many_values(column, f"about {about:,}")
-            if self._is_too_many(about) or self.memory is None:
-                continue
             needed = about * n_classes * _BYTES_PER_CELL
-            if needed > self.memory:
+            if self._is_too_many(about):
+                if self.policy.on_many_values == "error":
+                    raise self._too_many_values(column, f"about {about:,}")
+            elif self.memory is not None and needed > self.memory:
                 raise SourceError(
                     f"{column.description}: counting the {about:,} values (about) of {column.name!r} needs "
                     f"{needed // 10**6:,} MB beside the engine's, more than memory allows: raise memory, "

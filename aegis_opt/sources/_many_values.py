@@ -102,7 +102,8 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     real = column.kind == "real"
     wide = column.kind == "integer" and column.cast == "STRING"  # more than 64 bits
     value = column.sql if wide else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
-    low, high = _extent(records, value, real)
+    fetched = records.query(sql.extent(value, real))
+    low, high = Fraction(fetched["low"][0]), Fraction(fetched["high"][0])
     bins = max_values - 3  # beside minus infinity, infinity and missing
     # Below the finest width no double differs, or the inverse of the width is none
     finest = max(Fraction(max(abs(low), abs(high))) / 2**52, Fraction(1, 10**300)) if real else Fraction(1)
@@ -118,11 +119,6 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     inverse = width < 1
     key = sql.real_bin(value, int(1 / width if inverse else width), inverse)
     return Recoding(replace(column, cast="DOUBLE"), key, rule)
-
-
-def _extent(records: Records, value: str, real: bool) -> tuple[Fraction, Fraction]:
-    fetched = records.query(sql.extent(value, real))
-    return Fraction(fetched["low"][0]), Fraction(fetched["high"][0])
 
 
 def _round_widths(least: Fraction) -> Iterator[Fraction]:
