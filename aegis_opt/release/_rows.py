@@ -1,13 +1,9 @@
-"""Rows to mask, whatever engine holds them: what has to be known of their columns.
-
-An extent is a domain of a few values: the least, the greatest and, of reals that are not all whole, one that
-is not. That is all a rule, such as ranges of equal width, has to know of a column.
-"""
+"""Rows to mask, whatever engine holds them: what has to be known of their columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -24,7 +20,7 @@ class RowsToMask(ABC):
 
     columns: dict[str, Column]
     """The columns to mask by their values, which those that are suppressed are not."""
-    masks: dict[str, Mask]
+    masks: Mapping[str, Mask]
 
     @abstractmethod
     def aggregate(self, aggregates: str) -> Fetched:
@@ -35,7 +31,7 @@ class RowsToMask(ABC):
         """Return the distinct values of a column to mask."""
 
     def extents(self) -> dict[str, Domain]:
-        """Return the extent of each column to mask by its values, by one scan."""
+        """Return the extent of each column to mask by its values (see `SqlColumn`), by one scan."""
         if not self.columns:
             return {}
         fetched = self.aggregate(_extent_aggregates(self.columns.values()))
