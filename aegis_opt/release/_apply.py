@@ -26,13 +26,7 @@ from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
-from aegis_opt.sources._tables import (
-    ArrowTable,
-    PandasTable,
-    PolarsTable,
-    RelationTable,
-    SourceTable,
-)
+from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -170,23 +164,11 @@ def checked_configuration(
 
 @dataclass(frozen=True)
 class _Masking:
-    """A table that is masked on a connection.
-
-    Parameters
-    ----------
-    table : SourceTable
-        The table.
-    names : tuple of str
-        Its columns.
-    masks : mapping of str to Mask
-        The masks that change a column.
-    connection : DuckDBPyConnection
-        Where the table is read.
-    """
+    """A table that is masked on a connection."""
 
     table: SourceTable
     names: tuple[str, ...]
-    masks: Mapping[str, Mask]
+    masks: Mapping[str, Mask]  # those that change a column
     connection: Connection
 
     @property

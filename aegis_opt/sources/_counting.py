@@ -32,18 +32,9 @@ T = TypeVar("T")
 
 
 class Counter:
-    """Counts the columns of open records.
+    """Counts the columns of open records, called `names`; to count classes, the label comes first.
 
-    Parameters
-    ----------
-    records : Records
-        Open columns; to count classes, the label first.
-    names : sequence of str
-        Their names, at least one.
-    policy : Policy
-        What to do with columns of many values.
-    memory : int, optional
-        Bytes that no table may exceed while it is built.
+    No table may exceed `memory` bytes while it is built.
     """
 
     def __init__(self, records: Records, names: Sequence[str], policy: Policy, memory: int | None) -> None:

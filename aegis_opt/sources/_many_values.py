@@ -30,17 +30,9 @@ _CALENDAR = {"months": 1, "years": 1, "decades": 10, "centuries": 100}  # months
 
 @dataclass(frozen=True)
 class Policy:
-    """When a column has too many values, and what happens then.
+    """When a column has too many values, and what happens then; `aegis_opt.sources.scan` explains it."""
 
-    Parameters
-    ----------
-    max_values : int, optional
-        The most distinct values, the missing one included, that an attribute may have; None: any number.
-    on_many_values : {"coarsen", "error"}
-        Coarsen the attribute while counting, or refuse it.
-    """
-
-    max_values: int | None = None
+    max_values: int | None = None  # None: any number
     on_many_values: str = "coarsen"
 
     @classmethod
@@ -58,26 +50,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class Recoding:
-    """How a column is read: with all its values, or with fewer.
+    """How a column is read: with all its values, or with fewer."""
 
-    Parameters
-    ----------
-    column : Column
-        The column as it is fetched.
-    key : str
-        SQL for the value a record is counted under.
-    rule : str
-        What becomes of the values, in words; empty where they stay.
-    records : str
-        SQL for the records, where they need preparation.
-    decode : callable
-        Turns what is fetched into the values.
-    """
-
-    column: Column
-    key: str
-    rule: str = ""
-    records: str = "{records}"
+    column: Column  # as it is fetched
+    key: str  # SQL for the value a record is counted under
+    rule: str = ""  # what becomes of the values, in words
+    records: str = "{records}"  # SQL for the records, where they need preparation
     decode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda fetched: fetched
 
 

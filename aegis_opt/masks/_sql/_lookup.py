@@ -24,21 +24,11 @@ _MOST_CASES = 16  # masked values that are told apart by CASE; more of them need
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """The masked value of each known value; any other value becomes NULL.
+    """The masked value of each known value; any other value becomes NULL."""
 
-    Parameters
-    ----------
-    domain : Domain
-        The known values.
-    grouping : Grouping
-        What the mask makes of them.
-    sql_type : str
-        Type of the masked values.
-    """
-
-    domain: Domain
-    grouping: Grouping
-    sql_type: str
+    domain: Domain  # the known values
+    grouping: Grouping  # what the mask makes of them
+    sql_type: str  # of the masked values
 
     @classmethod
     def of(cls, mask: Mask, domain: Domain) -> Lookup:
