@@ -18,13 +18,14 @@ __all__ = ["KINDS", "Domain", "Kind"]
 Kind = Literal["integer", "real", "boolean", "date", "datetime", "string"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-_DTYPES: dict[str, str] = {
-    "integer": "int64",
-    "real": "float64",
-    "boolean": "bool",
-    "date": "datetime64[D]",
-    "datetime": "datetime64[us]",
-    "string": "object",
+# Kind -> how NumPy holds its values, and the types of Python that make it
+_TYPES: dict[Kind, tuple[str, set[type]]] = {
+    "integer": ("int64", {int}),
+    "real": ("float64", {int, float}),
+    "boolean": ("bool", {bool}),
+    "date": ("datetime64[D]", {dt.date}),
+    "datetime": ("datetime64[us]", {dt.datetime}),
+    "string": ("object", {str}),
 }
 
 
@@ -58,7 +59,7 @@ class Domain:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InvalidInput(f"unknown kind of domain {self.kind!r}; known: {', '.join(KINDS)}")
-        values = np.array(self.values, dtype=_DTYPES[self.kind])
+        values = np.array(self.values, dtype=_TYPES[self.kind][0])
         values.setflags(write=False)
         vars(self).update(values=values)  # the way into a frozen dataclass
 
@@ -69,7 +70,7 @@ class Domain:
         present = plain_values - {None}
         kind = _kind_of(present)
         try:
-            array = np.array(list(present), dtype=_DTYPES[kind])
+            array = np.array(list(present), dtype=_TYPES[kind][0])
         except OverflowError:
             raise InvalidInput("integers beyond 64 bits (signed): make them text, or real") from None
         return cls(kind, _distinct(kind, array)[0], None in plain_values)
@@ -159,17 +160,8 @@ def _distinct(kind: Kind, present: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], 
 
 def _kind_of(values: set[Any]) -> Kind:
     types = {type(v) for v in values}
-    if types <= {bool} and types:
-        return "boolean"
-    if types <= {int}:
-        return "integer"
-    if types <= {int, float}:
-        return "real"
-    if types <= {dt.date}:
-        return "date"
-    if types <= {dt.datetime}:
-        return "datetime"
-    if types <= {str}:
-        return "string"
+    for kind, (_, accepted) in _TYPES.items():  # no values at all are integers
+        if types <= accepted:
+            return kind
     names = ", ".join(sorted(t.__name__ for t in types))
     raise InvalidInput(f"values of mixed or unsupported types ({names}): convert them to one type")

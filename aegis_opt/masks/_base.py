@@ -182,12 +182,11 @@ class Suppress(Mask):
 
     function: ClassVar[str] = "suppress"
 
-    def group(self, domain: Domain) -> Grouping:
-        """Partition `domain` into one group."""
-        return Grouping(np.zeros(len(domain), dtype=np.int64), ("*",) if len(domain) else ())
-
     def _keys(self, domain: Domain) -> Keyed:
         return np.zeros(len(domain.values), dtype=np.int64), lambda keys: ["*"] * len(keys)
+
+    def _missing_label(self) -> Label:
+        return "*"
 
 
 @dataclass(frozen=True, repr=False)

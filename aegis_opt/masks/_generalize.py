@@ -159,15 +159,10 @@ class Generalize(Mask):
 
 
 def ranges_of(domain: Domain, m: int) -> Keyed:
-    """Cut the extent of a domain into `m` ranges.
+    """Cut the extent of a domain into `m` ranges; return where they start, and what gives their labels.
 
-    Returns
-    -------
-    starts : ndarray
-        Where the ranges start, of the type of the values. A value lies in the last range that starts at or
-        below it. Integer ranges that start above the greatest value are left out.
-    labels_of : callable
-        Gives the masked values of an array of places of ranges.
+    A value lies in the last range that starts at or below it. Integer ranges that start above the greatest
+    value are left out.
     """
     values = domain.values
     if not len(values):

@@ -26,16 +26,11 @@ from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
-from aegis_opt.sources._tables import (
-    ArrowTable,
-    PandasTable,
-    PolarsTable,
-    RelationTable,
-    SourceTable,
-)
+from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 
 def apply_configuration(
@@ -169,27 +164,15 @@ def checked_configuration(
 
 @dataclass(frozen=True)
 class _Masking:
-    """A table that is masked on a connection.
-
-    Parameters
-    ----------
-    table : SourceTable
-        The table.
-    names : tuple of str
-        Its columns.
-    masks : mapping of str to Mask
-        The masks that change a column.
-    connection : DuckDBPyConnection
-        Where the table is read.
-    """
+    """A table that is masked on a connection."""
 
     table: SourceTable
     names: tuple[str, ...]
-    masks: Mapping[str, Mask]
-    connection: duckdb.DuckDBPyConnection
+    masks: Mapping[str, Mask]  # those that change a column
+    connection: Connection
 
     @property
-    def own(self) -> duckdb.DuckDBPyConnection | None:
+    def own(self) -> Connection | None:
         """The connection that the table is masked on if it is ours: a relation has one of its own."""
         return None if isinstance(self.table, RelationTable) else self.connection
 
@@ -209,7 +192,7 @@ class _Masking:
             relation = self.table.select(self.connection, positions)
         return DuckDBRows.of(relation, names, self.masks, self.table.description)
 
-    def masked(self, rows: DuckDBRows) -> duckdb.DuckDBPyRelation:
+    def masked(self, rows: DuckDBRows) -> Relation:
         """Mask rows; lookups are stored on the connection if it is ours."""
         return rows.masked(masked_columns(rows), self.own)
 
@@ -258,9 +241,7 @@ class _Masking:
         return path
 
 
-def replaced_in_pandas(
-    frame: pd.DataFrame, names: Sequence[str], masked: duckdb.DuckDBPyRelation
-) -> pd.DataFrame:
+def replaced_in_pandas(frame: pd.DataFrame, names: Sequence[str], masked: Relation) -> pd.DataFrame:
     """Return the frame with the masked columns, which come in the order of `names`, in place of its own."""
     columns = masked.df().set_axis(frame.index)
     result = frame.assign()  # a copy; given as arguments, a column could not be called self
@@ -269,7 +250,7 @@ def replaced_in_pandas(
     return result
 
 
-def _renamed(relation: duckdb.DuckDBPyRelation, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
+def _renamed(relation: Relation, names: Sequence[str]) -> Relation:
     """Call the columns c0, c1, ... of a relation by their names."""
     return relation.project(", ".join(f"c{i} AS {quoted(name)}" for i, name in enumerate(names)))
 
@@ -284,7 +265,7 @@ def _output_path(output: object) -> Path:
     return path
 
 
-def _copy(relation: duckdb.DuckDBPyRelation, path: Path, name: str) -> None:
+def _copy(relation: Relation, path: Path, name: str) -> None:
     """Write a file in the format that the final name asks for."""
     if name.endswith(PARQUET):
         relation.write_parquet(str(path), compression="zstd", use_tmp_file=False)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aegis_opt.domain import Domain
-from aegis_opt.masks import Identity, Mask, Suppress
+from aegis_opt.masks import Mask, Suppress
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column
 from aegis_opt.release._rows import RowsToMask
@@ -17,7 +17,8 @@ from aegis_opt.sources._engine import Fetched
 from aegis_opt.sources._names import quoted_text
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _NANOSECONDS = "TIMESTAMP_NS"
@@ -25,35 +26,18 @@ _NANOSECONDS = "TIMESTAMP_NS"
 
 @dataclass(frozen=True)
 class DuckDBRows(RowsToMask):
-    """A relation with columns c0, c1, ..., of which those to mask hold values of one kind.
+    """A relation with columns c0, c1, ..., of which those to mask hold values of one kind."""
 
-    Parameters
-    ----------
-    relation : DuckDBPyRelation
-        The rows.
-    names : sequence of str
-        What the columns are called in the source.
-    columns : dict of str to Column
-        The columns to mask by their values.
-    masks : dict of str to Mask
-        The masks, without those that leave a column as it is.
-    """
-
-    relation: duckdb.DuckDBPyRelation
-    names: Sequence[str]
+    relation: Relation
+    names: Sequence[str]  # what the columns are called in the source
     columns: dict[str, Column]
-    masks: dict[str, Mask]
+    masks: Mapping[str, Mask]
 
     @classmethod
     def of(
-        cls,
-        relation: duckdb.DuckDBPyRelation,
-        names: Sequence[str],
-        masks: Mapping[str, Mask],
-        description: str,
+        cls, relation: Relation, names: Sequence[str], masks: Mapping[str, Mask], description: str
     ) -> DuckDBRows:
-        """Cast the columns to mask to the type that their kind stands for."""
-        masks = {name: mask for name, mask in masks.items() if not isinstance(mask, Identity)}
+        """Cast the columns to mask to the type that their kind stands for; no mask is `Identity`."""
         columns, selected = {}, []
         for i, name in enumerate(names):
             sql = f"c{i}"
@@ -72,20 +56,11 @@ class DuckDBRows(RowsToMask):
         column = self.columns[name]
         return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
 
-    def masked(
-        self,
-        how: Mapping[str, str | Lookup],
-        connection: duckdb.DuckDBPyConnection | None,
-    ) -> duckdb.DuckDBPyRelation:
+    def masked(self, how: Mapping[str, str | Lookup], connection: Connection | None) -> Relation:
         """Return the masked rows, in the order of the rows.
 
-        Parameters
-        ----------
-        how : mapping of str to (str or Lookup)
-            The masked values of each column.
-        connection : DuckDBPyConnection, optional
-            Where lookups are stored as tables; without it, they are part of the query itself, and nothing is
-            left on the connection of the relation.
+        Lookups are stored as tables on the connection; without one they are part of the query itself, and
+        nothing is left on the connection of the relation.
         """
         joined = False
         selected = []

@@ -26,11 +26,9 @@ def reported(
     Without a connection to ask, only the beginning is reported. The block runs in this thread, so that Ctrl-C
     reaches it; another thread asks.
     """
-    if report is None:
-        yield
-        return
-    report(doing, 0, 100)
-    if connection is None:
+    if report is not None:
+        report(doing, 0, 100)
+    if report is None or connection is None:
         yield
         return
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Mask
@@ -10,7 +13,6 @@ from aegis_opt.masks._base import naming
 from aegis_opt.masks._sql import SqlColumn, rule_sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._engine import Fetched
-from aegis_opt.sources._extents import extent_aggregates, extents
 
 
 class RowsToMask(ABC):
@@ -18,7 +20,7 @@ class RowsToMask(ABC):
 
     columns: dict[str, Column]
     """The columns to mask by their values, which those that are suppressed are not."""
-    masks: dict[str, Mask]
+    masks: Mapping[str, Mask]
 
     @abstractmethod
     def aggregate(self, aggregates: str) -> Fetched:
@@ -29,10 +31,16 @@ class RowsToMask(ABC):
         """Return the distinct values of a column to mask."""
 
     def extents(self) -> dict[str, Domain]:
-        """Return the extent of each column to mask by its values."""
+        """Return the extent of each column to mask by its values (see `SqlColumn`), by one scan."""
         if not self.columns:
             return {}
-        return extents(self.columns, self.aggregate(extent_aggregates(self.columns.values())))
+        fetched = self.aggregate(_extent_aggregates(self.columns.values()))
+        found = {}
+        for name, column in self.columns.items():
+            ends = [value for key, value in fetched.items() if key.partition("_")[0] == column.sql]
+            present = np.concatenate([np.ma.getdata(end)[~np.ma.getmaskarray(end)] for end in ends])
+            found[name] = Domain.encode(column.kind, present, np.zeros(len(present), dtype=bool))[1]
+        return found
 
     def needed_domains(self) -> dict[str, Domain]:
         """Return what a mask must know of each column: the extent if it is a rule, else the values."""
@@ -43,3 +51,16 @@ class RowsToMask(ABC):
                 if len(extent.values) and rule_sql(self.masks[name], column) is None:
                     found[name] = self.values(name)
         return found
+
+
+def _extent_aggregates(columns: Iterable[Column]) -> str:
+    """Return the aggregates that extents are read from, in the SQL that DuckDB and Spark share."""
+    aggregates = []
+    for column in columns:
+        x, present = column.sql, ""
+        if column.kind == "real":
+            present = f" FILTER (WHERE NOT isnan({x}))"
+            broken = f"NOT isnan({x} - {x}) AND {x} % CAST(1 AS DOUBLE) <> 0"  # inf - inf is NaN
+            aggregates.append(f"min({x}) FILTER (WHERE {broken}) AS {x}_broken")
+        aggregates += [f"min({x}){present} AS {x}_low", f"max({x}){present} AS {x}_high"]
+    return ", ".join(aggregates)

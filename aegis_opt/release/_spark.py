@@ -17,15 +17,7 @@ from aegis_opt.sources._spark_engine import SparkEngine
 
 
 class SparkRows(RowsToMask):
-    """A DataFrame whose columns to mask hold values of one kind each.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        The rows.
-    configuration : Configuration
-        The masks; all of its attributes are columns of the frame.
-    """
+    """A DataFrame with a column for each masked attribute; those to mask hold values of one kind each."""
 
     def __init__(self, frame: Any, configuration: Configuration) -> None:
         if alike := same_but_for_case(frame.columns):

@@ -54,25 +54,13 @@ def kind_of(sql_type: str) -> tuple[Kind, str | None] | None:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the records.
-
-    Parameters
-    ----------
-    name, position : str, int
-        Its name in the source, and its number: c<position> in SQL.
-    kind : str
-        Kind of its values.
-    cast : str, optional
-        The SQL type that groups are cast to.
-    description : str
-        Of the source.
-    """
+    """A column of the records."""
 
     name: str
-    position: int
+    position: int  # c<position> in SQL
     kind: Kind
-    cast: str | None
-    description: str
+    cast: str | None  # the SQL type that groups are cast to
+    description: str  # of the source
 
     @classmethod
     def of(cls, name: str, position: int, sql_type: str, description: str) -> Column:

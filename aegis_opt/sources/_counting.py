@@ -32,18 +32,9 @@ T = TypeVar("T")
 
 
 class Counter:
-    """Counts the columns of open records.
+    """Counts the columns of open records, called `names`; to count classes, the label comes first.
 
-    Parameters
-    ----------
-    records : Records
-        Open columns; to count classes, the label first.
-    names : sequence of str
-        Their names, at least one.
-    policy : Policy
-        What to do with columns of many values.
-    memory : int, optional
-        Bytes that no table may exceed while it is built.
+    No table may exceed `memory` bytes while it is built.
     """
 
     def __init__(self, records: Records, names: Sequence[str], policy: Policy, memory: int | None) -> None:
@@ -154,12 +145,11 @@ class Counter:
             raise self._too_many_classes(f"about {n_classes:,}")
         for column in self.attributes:
             about = distinct.get(column, 0)
-            if self._is_too_many(about) and self.policy.on_many_values == "error":
-                raise self._too_many_values(column, f"about {about:,}")
-            if self._is_too_many(about) or self.memory is None:
-                continue
             needed = about * n_classes * _BYTES_PER_CELL
-            if needed > self.memory:
+            if self._is_too_many(about):
+                if self.policy.on_many_values == "error":
+                    raise self._too_many_values(column, f"about {about:,}")
+            elif self.memory is not None and needed > self.memory:
                 raise SourceError(
                     f"{column.description}: counting the {about:,} values (about) of {column.name!r} needs "
                     f"{needed // 10**6:,} MB beside the engine's, more than memory allows: raise memory, "

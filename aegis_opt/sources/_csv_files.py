@@ -14,14 +14,14 @@ from aegis_opt.sources._names import quoted, quoted_text
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 # What a text looks like -> the narrowest SQL type of that shape, tried in this order. Casts alone are too
 # generous: they turn 01 into 1 and 1.5 into the integer 2, and drop times of day.
-_INTEGER = r"[+-]?(0|[1-9]\d*)"
 _STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 _SHAPES = {
-    "BIGINT": _INTEGER,
+    "BIGINT": r"[+-]?(0|[1-9]\d*)",
     "DIGITS": r"[+-]?\d+",  # leading zeros, or beyond 64 bits: an identifier rather than a quantity
     "DOUBLE": r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:nan|inf|infinity)",
     "BOOLEAN": r"(?i:true|false)",
@@ -80,11 +80,8 @@ class CsvTable(SourceTable):
         return with_partitions(names, self.partitions, self.description)
 
     def select(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        positions: Sequence[int],
-        as_text: Collection[int] = (),
-    ) -> duckdb.DuckDBPyRelation:
+        self, connection: Connection, positions: Sequence[int], as_text: Collection[int] = ()
+    ) -> Relation:
         """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
         names, separator = self._header(self.paths[0])
         fields = [f"field {i}" for i in range(len(names))]
@@ -146,7 +143,7 @@ class CsvTable(SourceTable):
             raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
         return best
 
-    def _types(self, connection: duckdb.DuckDBPyConnection, names: Mapping[int, str]) -> dict[int, str]:
+    def _types(self, connection: Connection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.
 
         Whole numbers, the commonest, are found in a pass of their own. The other columns are looked at a few
@@ -174,7 +171,7 @@ class CsvTable(SourceTable):
                 self._check_same_type(names[i], seen)
         return found
 
-    def _whole(self, connection: duckdb.DuckDBPyConnection, places: Sequence[int], records: str) -> list[int]:
+    def _whole(self, connection: Connection, places: Sequence[int], records: str) -> list[int]:
         """Return the columns all of whose texts are whole numbers as DuckDB writes them."""
         same = "CAST(TRY_CAST(c{0} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM c{0}"
         found: list[int] = []
@@ -188,10 +185,8 @@ class CsvTable(SourceTable):
     def _check_same_type(self, name: str, shapes: Mapping[int, Set[str]]) -> None:
         """Refuse a column that is text only because its type changes from file to file."""
         if set().union(*shapes.values()) <= {"BIGINT", "DIGITS"}:
-            return  # identifiers: some files happen to have none with a leading zero
-        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()] or [
-            ("", "")
-        ]
+            return  # no text at all, or identifiers: some files happen to have none with a leading zero
+        first, *others = [(self.paths[number], common_type(found)) for number, found in shapes.items()]
         for path, sql_type in others:
             if sql_type != first[1]:
                 raise SourceError(

@@ -63,18 +63,10 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @dataclass(frozen=True)
 class DuckDBEngine(CountingEngine):
-    """A source that DuckDB counts.
-
-    Parameters
-    ----------
-    table : SourceTable
-        Where the records are.
-    memory : str, optional
-        Limit of DuckDB's memory, such as "1GB"; what does not fit is kept in a temporary folder meanwhile.
-    """
+    """A source that DuckDB counts."""
 
     table: SourceTable
-    memory: str | None = None
+    memory: str | None = None  # such as "1GB"; what does not fit is kept in a temporary folder meanwhile
 
     def __post_init__(self) -> None:
         if self.memory is not None and isinstance(self.table, RelationTable):

@@ -30,17 +30,9 @@ _CALENDAR = {"months": 1, "years": 1, "decades": 10, "centuries": 100}  # months
 
 @dataclass(frozen=True)
 class Policy:
-    """When a column has too many values, and what happens then.
+    """When a column has too many values, and what happens then; `aegis_opt.sources.scan` explains it."""
 
-    Parameters
-    ----------
-    max_values : int, optional
-        The most distinct values, the missing one included, that an attribute may have; None: any number.
-    on_many_values : {"coarsen", "error"}
-        Coarsen the attribute while counting, or refuse it.
-    """
-
-    max_values: int | None = None
+    max_values: int | None = None  # None: any number
     on_many_values: str = "coarsen"
 
     @classmethod
@@ -58,26 +50,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class Recoding:
-    """How a column is read: with all its values, or with fewer.
+    """How a column is read: with all its values, or with fewer."""
 
-    Parameters
-    ----------
-    column : Column
-        The column as it is fetched.
-    key : str
-        SQL for the value a record is counted under.
-    rule : str
-        What becomes of the values, in words; empty where they stay.
-    records : str
-        SQL for the records, where they need preparation.
-    decode : callable
-        Turns what is fetched into the values.
-    """
-
-    column: Column
-    key: str
-    rule: str = ""
-    records: str = "{records}"
+    column: Column  # as it is fetched
+    key: str  # SQL for the value a record is counted under
+    rule: str = ""  # what becomes of the values, in words
+    records: str = "{records}"  # SQL for the records, where they need preparation
     decode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda fetched: fetched
 
 
@@ -102,7 +80,8 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     real = column.kind == "real"
     wide = column.kind == "integer" and column.cast == "STRING"  # more than 64 bits
     value = column.sql if wide else f"CAST({column.sql} AS {SQL_TYPES[column.kind]})"
-    low, high = _extent(records, value, real)
+    fetched = records.query(sql.extent(value, real))
+    low, high = Fraction(fetched["low"][0]), Fraction(fetched["high"][0])
     bins = max_values - 3  # beside minus infinity, infinity and missing
     # Below the finest width no double differs, or the inverse of the width is none
     finest = max(Fraction(max(abs(low), abs(high))) / 2**52, Fraction(1, 10**300)) if real else Fraction(1)
@@ -118,11 +97,6 @@ def _recode_number(records: Records, column: Column, max_values: int) -> Recodin
     inverse = width < 1
     key = sql.real_bin(value, int(1 / width if inverse else width), inverse)
     return Recoding(replace(column, cast="DOUBLE"), key, rule)
-
-
-def _extent(records: Records, value: str, real: bool) -> tuple[Fraction, Fraction]:
-    fetched = records.query(sql.extent(value, real))
-    return Fraction(fetched["low"][0]), Fraction(fetched["high"][0])
 
 
 def _round_widths(least: Fraction) -> Iterator[Fraction]:

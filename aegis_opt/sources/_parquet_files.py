@@ -16,7 +16,8 @@ from aegis_opt.sources._names import quoted, quoted_text, same_but_for_case
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,7 @@ class ParquetTable(SourceTable):
         """Return the names in the schema, which SQL would change where they differ in case only."""
         return with_partitions([name for name, _ in self._schemas[0]], self.partitions, self.description)
 
-    def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Refer to the files; they are read column by column."""
         columns = self._schemas[0]
         for position in positions:
@@ -105,7 +104,7 @@ def _family(sql_type: str) -> object:
     return sql_type if found is None else (found[0], "ZONE" in sql_type)
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, path: str) -> list[tuple[str, str]]:
+def _schema(connection: Connection, path: str) -> list[tuple[str, str]]:
     """Return names and types of a file's columns, without the fields of nested ones."""
     query = "SELECT name, num_children, duckdb_type FROM parquet_schema(?)"
     rows = iter(connection.execute(query, [glob.escape(path)]).fetchall())
@@ -119,7 +118,7 @@ def _schema(connection: duckdb.DuckDBPyConnection, path: str) -> list[tuple[str,
     return columns
 
 
-def _type_of(connection: duckdb.DuckDBPyConnection, texts: Set[str]) -> str:
+def _type_of(connection: Connection, texts: Set[str]) -> str:
     """Return the SQL type of a partition's values, by the same rule as for CSV."""
     if not texts:
         return "VARCHAR"

@@ -15,7 +15,8 @@ from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._names import checked_names, quoted, same_but_for_case
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
+    from duckdb import DuckDBPyRelation as Relation
 
 
 class SourceTable(ABC):
@@ -34,9 +35,7 @@ class SourceTable(ABC):
         """Return the column names as the source has them, unchecked."""
 
     @abstractmethod
-    def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Return the columns at `positions` as a relation with columns c0, c1, ..."""
 
     def names(self) -> tuple[str, ...]:
@@ -60,7 +59,7 @@ def with_partitions(names: Sequence[str], partitions: Iterable[str], description
 class RelationTable(SourceTable):
     """A DuckDB relation, counted on the connection it belongs to."""
 
-    relation: duckdb.DuckDBPyRelation
+    relation: Relation
     description: str = "the DuckDB relation"
 
     def raw_names(self) -> Iterable[object]:
@@ -81,11 +80,7 @@ class RelationTable(SourceTable):
             )
         return names
 
-    def select(
-        self,
-        connection: duckdb.DuckDBPyConnection,  # noqa: ARG002
-        positions: Sequence[int],
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:  # noqa: ARG002
         """Project the relation itself: nothing is registered anywhere."""
         names = self.relation.columns
         return self.relation.project(
@@ -104,9 +99,7 @@ class ArrowTable(SourceTable):
         """Return the table's column names."""
         return list(self.table.column_names)
 
-    def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns without a copy."""
         chosen = self.table.select(list(positions))
         return connection.from_arrow(chosen.rename_columns([f"c{i}" for i in range(len(positions))]))
@@ -123,9 +116,7 @@ class PolarsTable(SourceTable):
         """Return the frame's column names."""
         return list(self.frame.columns)
 
-    def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns as Arrow, which polars holds them in anyway."""
         chosen = self.frame.select([self.frame.columns[p] for p in positions])
         for name, dtype in chosen.schema.items():
@@ -167,9 +158,7 @@ class PandasTable(SourceTable):
         """Return the frame's column names."""
         return list(self.frame.columns)
 
-    def select(
-        self, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
-    ) -> duckdb.DuckDBPyRelation:
+    def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns without a copy, except where Python objects need a type."""
         chosen = {f"c{i}": self._typed(p) for i, p in enumerate(positions)}
         relation = connection.from_df(pd.DataFrame({c: s for c, (s, _) in chosen.items()}, copy=False))

@@ -33,7 +33,7 @@ def summarize(
     Parameters
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
-        See `aegis_opt.sources`. A Spark DataFrame is counted on its cluster.
+        See `aegis_opt.sources.scan`. A Spark DataFrame is counted on its cluster.
     label : str, optional
         Column of the class label; by default the one that the configurations name.
     configurations : Configurations, mapping or path

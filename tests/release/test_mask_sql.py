@@ -167,6 +167,13 @@ def test_wrong_requests_are_named(arguments, error, text):
     assert text in str(raised.value)
 
 
+def test_errors_name_the_configuration_that_is_to_be_written():
+    with pytest.raises(ao.errors.UnknownColumn, match="The configuration 'strict' masks it"):
+        Configuration({"age": Suppress()}, name="strict").to_sql(columns=["zip"])
+    with pytest.raises(ao.errors.ConfigurationError, match="the configuration 'empty' masks nothing"):
+        Configuration({}, name="empty").to_sql()
+
+
 def test_ranges_need_to_know_the_column():
     with pytest.raises(
         ao.errors.InvalidOption, match=r"attribute 'age': how .* pass its domain.*source_domains"

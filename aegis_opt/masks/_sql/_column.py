@@ -19,16 +19,10 @@ _IN_A_ROW = 16  # cases that are tried one after the other; more of them are hal
 
 @dataclass(frozen=True)
 class SqlColumn:
-    """A column that SQL masks.
+    """A column that SQL masks, given the SQL for its values.
 
-    Parameters
-    ----------
-    sql : str
-        The SQL that gives the values.
-    kind : str
-        Their kind.
-    domain : Domain, optional
-        The values, or just their extent (see `aegis_opt.sources._extents`).
+    Its domain holds the values as far as they are known. A rule needs only their extent: the least, the
+    greatest and, of reals that are not all whole, one that is not.
     """
 
     sql: str

@@ -1,7 +1,8 @@
-"""Masks over known values as SQL: what `mask.group` says, value by value."""
+"""Masks as SQL: by a rule if there is one, else value by value, as `mask.group` says."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from aegis_opt.masks._hierarchy import match_all
 from aegis_opt.masks._mapping import Pairs
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
+from aegis_opt.masks._sql._rules import rule_sql
 from aegis_opt.sources._column import SQL_TYPES
 from aegis_opt.sources._names import quoted_text
 
@@ -22,21 +24,11 @@ _MOST_CASES = 16  # masked values that are told apart by CASE; more of them need
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """The masked value of each known value; any other value becomes NULL.
+    """The masked value of each known value; any other value becomes NULL."""
 
-    Parameters
-    ----------
-    domain : Domain
-        The known values.
-    grouping : Grouping
-        What the mask makes of them.
-    sql_type : str
-        Type of the masked values.
-    """
-
-    domain: Domain
-    grouping: Grouping
-    sql_type: str
+    domain: Domain  # the known values
+    grouping: Grouping  # what the mask makes of them
+    sql_type: str  # of the masked values
 
     @classmethod
     def of(cls, mask: Mask, domain: Domain) -> Lookup:
@@ -110,6 +102,21 @@ class Lookup:
             literal(float(cast("Any", label)) if as_real and label is not None else label)
             for label in self.grouping.labels
         ]
+
+
+def masked_column(mask: Mask, column: SqlColumn, values: Callable[[], Domain]) -> str | Lookup:
+    """Return the SQL of the masked values or, where there is no rule, what to look up of `values()`.
+
+    Examples
+    --------
+    >>> column = SqlColumn("age", "integer")
+    >>> masked_column(Generalize({"Young": [10, 17]}), column, lambda: Domain.of([10, 17])).case(column)
+    "CASE WHEN age IN (10, 17) THEN 'Young' END"
+    """
+    if column.domain is not None and not len(column.domain.values):
+        return Lookup.of_missing(mask)
+    rule = rule_sql(mask, column)
+    return Lookup.of(mask, values()) if rule is None else rule
 
 
 def listed_domain(mask: Mask, kind: Kind) -> Domain | None:

@@ -28,26 +28,10 @@ _MOST_CASES = 4096  # steps; beyond it a text with one case per step is worse th
 
 
 def rule_sql(mask: Mask, column: SqlColumn) -> str | None:
-    """Return the masked values of a column as an SQL expression.
+    """Return the masked values of a column as an SQL expression; None if there is none for what is known.
 
-    Parameters
-    ----------
-    mask : Mask
-        The mask.
-    column : SqlColumn
-        The values.
-
-    Returns
-    -------
-    str or None
-        For every value the masked value that `mask.group` gives. A number that stays what it is among masked
-        values that are text (`TopCode`) is written as the engine writes numbers. `Identity` leaves the column
-        alone, its type included. None if there is no such expression, or none without a domain.
-
-    Raises
-    ------
-    MaskError
-        If the mask does not fit the kind, or the values as far as they are known.
+    It gives what `mask.group` gives, but writes a number that stays what it is among masked values that are
+    text (`TopCode`) as the engine does. `Identity` leaves the column alone, its type included.
 
     Examples
     --------

@@ -7,19 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aegis_opt.domain import KINDS, Domain, Kind
-from aegis_opt.errors import (
-    ConfigurationError,
-    InvalidOption,
-    MissingDependency,
-    UnknownColumn,
-    UnknownName,
-)
+from aegis_opt.errors import ConfigurationError, InvalidOption, MissingDependency, UnknownColumn, UnknownName
 from aegis_opt.masks._base import Identity, Mask, Suppress, naming
 from aegis_opt.masks._buckets import Blur, Bucketize
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._sql._column import SqlColumn
-from aegis_opt.masks._sql._lookup import Lookup, listed_domain
-from aegis_opt.masks._sql._masked_column import masked_column
+from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -91,11 +84,12 @@ def select_sql(
     if dialect not in DIALECTS:
         raise UnknownName("SQL dialect", dialect, DIALECTS)
     columns = list(configuration) if columns is None else _names(columns)
+    called = f" {name!r}" if (name := getattr(configuration, "name", "")) else ""
     if not columns:
-        raise ConfigurationError("the configuration masks nothing: name the columns to select")
+        raise ConfigurationError(f"the configuration{called} masks nothing: name the columns to select")
     for attribute in configuration:
         if attribute not in columns:
-            raise UnknownColumn("column", attribute, columns, "The configuration masks it.")
+            raise UnknownColumn("column", attribute, columns, f"The configuration{called} masks it.")
     known = domains or {}
     masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
     return _translated(columns, masked, dialect, table)
