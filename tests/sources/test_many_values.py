@@ -200,5 +200,5 @@ def test_the_report_says_what_was_done_and_the_file_keeps_it(tmp_path):
     assert Summary.load(tmp_path / "s.json") == summary
     text = (tmp_path / "s.json").read_text()
     (tmp_path / "bad.json").write_text(text.replace('"distinct":500', '"distinct":"many"'))
-    with pytest.raises(SummaryError, match="'distinct' in .* attribute 'id' has the wrong type str"):
+    with pytest.raises(SummaryError, match=r"'distinct' in .* attribute 'id' has the wrong type str"):
         Summary.load(tmp_path / "bad.json")
