@@ -146,7 +146,7 @@ if not TYPE_CHECKING:  # a type checker would take it as leave to use any name
 
             value = version("aegis-opt")
         else:
-            return _moved.top_level_name(name)
+            return _moved.old_name(__name__, name)
         globals()[name] = value
         return value
 

@@ -9,7 +9,7 @@ from typing import Any
 
 _PAPER = "benchmarks.paper"  # in the repository, not in the package
 
-_NAMES = {  # new module: names that were in `aegis_opt` itself, and go in the next minor version
+_NAMES = {  # new module: names that were in `aegis_opt`, and go in the next minor version
     "aegis_opt.analysis": "optimal_range spread_over_seeds",
     "aegis_opt.domain": "Domain",
     "aegis_opt.errors": "ConfigurationError DatasetUnavailable InvalidInput InvalidOption MaskError "
@@ -24,7 +24,7 @@ _NAMES = {  # new module: names that were in `aegis_opt` itself, and go in the n
     "aegis_opt.report": "write_report",
     "aegis_opt.rounding": "ROUNDINGS round_table",
     "aegis_opt.solvers.base": "Capabilities Reconstructor",
-    _PAPER: "EXPERIMENTS run_experiment run_research",
+    _PAPER: "EXPERIMENTS datasets.scalability run_experiment run_research",
 }
 _MODULES = {  # new module: modules that went there
     "aegis_opt.analysis": "solvers.convex_range solvers.spread",
@@ -68,15 +68,17 @@ _TEXTS |= {
 } | {"aegis_opt.files": "aegis_opt.files is private now"}
 
 
-def top_level_name(name: str) -> Any:
-    """Return what `aegis_opt.name` was, with a warning; raise AttributeError where that is not possible."""
-    text = _text(f"aegis_opt.{name}")
+def old_name(package: str, name: str) -> Any:
+    """Return what `package.name` was, with a warning; raise AttributeError where that is not possible."""
+    text = _text(f"{package}.{name}")
     if text is None:
-        raise AttributeError(f"module 'aegis_opt' has no attribute {name!r}")
-    if name not in _NEW_HOMES:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    old = f"{package}.{name}".removeprefix("aegis_opt.")
+    if old not in _NEW_HOMES:
         raise AttributeError(text)
+    module, _, attribute = f"{_NEW_HOMES[old]}.{old}".rpartition(".")
     try:
-        value = getattr(import_module(_NEW_HOMES[name]), name)
+        value = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise AttributeError(text) from error
     warnings.warn(  # at the line that asks the module for the name

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "_moved"),
     ("_options", "_files"),
     ("domain",),
     ("sources",),
@@ -31,7 +31,6 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("harness",),
     ("report",),
     ("cli",),
-    ("_moved",),
     ("aegis_opt",),
 )
 CORE = ("summary", "problem", "distances", "rounding", "solvers", "measures", "advisor")

@@ -13,6 +13,7 @@ from typing import Any
 import aegis_opt as ao
 from aegis_opt.advisor import Advisor
 from aegis_opt.sources._duckdb_engine import connect
+from benchmarks.paper.datasets import scalability
 
 MEASURES = ("mi", "chi2", "g3")
 N_VALUES = 200
@@ -20,12 +21,12 @@ _SLOPES = (2.0, 1.5, 1.0, 0.75, 0.5)
 
 
 def attribute_names(n_attributes: int) -> list[str]:
-    """Name the attributes as `ao.datasets.scalability` does."""
+    """Name the attributes as `benchmarks.paper.datasets.scalability` does."""
     return [f"a{i:03d}" for i in range(n_attributes)]
 
 
 def make_parquet(folder: Path, rows: int, attributes: int, seed: int = 0) -> Path:
-    """Write the data of `ao.datasets.scalability`, drawn by DuckDB's hash; reuse what is there.
+    """Write the data of `benchmarks.paper.datasets.scalability`, drawn by DuckDB's hash; reuse what is there.
 
     Uniform attributes of 200 values, and a binary label that depends mildly on the first five; all of SQL's
     usual type for numbers, INTEGER, which Parquet keeps in a dictionary.
@@ -51,9 +52,7 @@ def make_parquet(folder: Path, rows: int, attributes: int, seed: int = 0) -> Pat
 
 def draw_configurations(attributes: int, configurations: int) -> ao.Configurations:
     """Draw bucket widths per attribute, as the paper's experiments have them."""
-    drawn = ao.datasets.scalability(
-        n_rows=1, n_attributes=attributes, n_values=N_VALUES, n_configurations=configurations
-    )
+    drawn = scalability(n_rows=1, n_attributes=attributes, n_values=N_VALUES, n_configurations=configurations)
     assert drawn.configurations is not None
     return drawn.configurations
 

@@ -15,6 +15,7 @@ import pandas as pd
 from aegis_opt import datasets
 from aegis_opt.harness import PEERS, Case, ComparisonSettings, overview, run_comparison
 from benchmarks.inputs import machine
+from benchmarks.paper.datasets import scalability
 
 VARIANTS = [
     "ipf",
@@ -42,7 +43,7 @@ def main() -> None:
     made = (
         datasets.worked_example(),
         datasets.clinic(2000),
-        datasets.scalability(3000, n_attributes=4, n_values=30, n_configurations=6),
+        scalability(3000, n_attributes=4, n_values=30, n_configurations=6),
     )
     settings = ComparisonSettings(
         solvers=VARIANTS,

@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import warnings
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,9 @@ def _imports_for_type_checkers(file: Path) -> dict[str, tuple[str | None, str]]:
 @pytest.mark.parametrize("name", sorted(_moved._NEW_HOMES))
 def test_a_name_that_moved_still_works_and_says_where_it_is(name: str) -> None:
     with pytest.warns(DeprecationWarning, match=rf"aegis_opt\.{name} is now .*\.{name}") as caught:
-        found = getattr(ao, name)
+        found = attrgetter(name)(ao)
     assert caught[0].filename == __file__
-    assert found is getattr(importlib.import_module(_moved._NEW_HOMES[name]), name)
+    assert found is attrgetter(name)(importlib.import_module(_moved._NEW_HOMES[name]))
     assert name not in ao.__all__
 
 
@@ -87,12 +88,15 @@ def test_a_from_import_of_a_name_that_moved_warns_at_the_import() -> None:
 
 
 def test_the_paper_is_in_the_repository_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "benchmarks.paper", None)
+    for module in ("benchmarks.paper", "benchmarks.paper.datasets"):
+        monkeypatch.setitem(sys.modules, module, None)
     text = r"is now benchmarks\.paper\.run_research, in the repository and not in the package"
     with pytest.raises(AttributeError, match=text):
         top_level("run_research")
     with pytest.raises(ImportError, match=text):
         exec("from aegis_opt import run_research")
+    with pytest.raises(ImportError, match=r"now benchmarks\.paper\.datasets\.scalability, in the repo"):
+        exec("from aegis_opt.datasets import scalability")
 
 
 @pytest.mark.parametrize(

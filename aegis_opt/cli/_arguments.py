@@ -56,13 +56,7 @@ def file_ending_in(*endings: str) -> Callable[[str], str]:
 
 
 def key_value(text: str) -> tuple[str, Any]:
-    """Read key=value; numbers, true, false and none are what they say, all else is text.
-
-    Examples
-    --------
-    >>> key_value("norm=l1"), key_value("max-iterations=50"), key_value("accelerate=false")
-    (('norm', 'l1'), ('max_iterations', 50), ('accelerate', False))
-    """
+    """Read key=value; numbers, true, false and none are what they say, all else is text."""
     key, separator, value = text.partition("=")
     key = key.strip().replace("-", "_")
     if not separator or not key.isidentifier() or not value:

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 from aegis_opt.cli._output import make_console, make_table, print_json, progress, show_facts, show_table
 from aegis_opt.harness import Case, ComparisonSettings, Results, overview, run_comparison
 from aegis_opt.harness._schema import FAILED, OK, SKIPPED, TIMED_OUT
+from aegis_opt.report._prepared_results import ENDINGS, TIME_SHIFT
 
 if TYPE_CHECKING:
     import argparse
 
     import pandas as pd
 
-_SHIFT = 0.01  # seconds, of the geometric mean of times
-_HEADINGS = {OK: "Inexact"}  # a run that names a winner, though some of its tables miss totals
 _SOLVERS = ("ipf", "ipf+controlled", "convex:l2", "integer:l2", "sampling", "random")
 _HISTOGRAMS = {"with": [True], "without": [False], "both": [True, False]}
-_COUNTS = ("no_winner", "failed", "timed_out", "skipped")
 _MEANING = (
     "regret: what the winner truly costs above the best configuration, as a share of what a random choice "
     "costs above it (0 is the best, 1 no better than chance). tau: Kendall's, of the order found against the "
-    f"true one. seconds: geometric mean of an advisor run, shifted by {_SHIFT:g}. Failures and time-outs "
+    f"true one. seconds: geometric mean of an advisor run, shifted by {TIME_SHIFT:g}. Failures and time-outs "
     "count as the worst choice, no winner as a random one; what was skipped does not count."
 )
 
@@ -46,7 +44,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
             progress=report,
         )
         results = run_comparison([case], settings)
-    lines = overview(results.advice, results.meta["settings"]["time_limit"], shift=_SHIFT)
+    lines = overview(results.advice, results.meta["settings"]["time_limit"], shift=TIME_SHIFT)
     if arguments.json:
         print_json(
             {
@@ -54,7 +52,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
                 "datasets": list(results.meta["datasets"]),
                 "advisor_runs": len(results.advice),
                 "reconstructions": len(results.reconstructions),
-                "shift_seconds": _SHIFT,
+                "shift_seconds": TIME_SHIFT,
                 "overview": lines.astype(object).where(lines.notna(), None).to_dict("records"),
                 "problems": _problems(results.advice),
             }
@@ -68,7 +66,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
 def _table(lines: pd.DataFrame) -> Any:
     table = make_table(
         *("variant", "scope", "histograms", "runs", "regret", "tau", "certified", "seconds"),
-        *(name.replace("_", " ") for name in _COUNTS),
+        *ENDINGS,
         left=["variant", "scope", "histograms"],
     )
     for row in lines.to_dict("records"):
@@ -79,7 +77,7 @@ def _table(lines: pd.DataFrame) -> Any:
             str(row["runs"]),
             *(_number(row[name], digits) for name, digits in [("regret", 3), ("tau", 3), ("certified", 2)]),
             _number(row["seconds"], 3),
-            *(str(row[name] or "-") for name in _COUNTS),
+            *(str(row[name] or "-") for name in ENDINGS.values()),
         )
     return table
 
@@ -87,13 +85,10 @@ def _table(lines: pd.DataFrame) -> Any:
 def _facts(arguments: argparse.Namespace, results: Results) -> list[tuple[str, str]]:
     data = ", ".join(f"{name} ({d['records']:,} records)" for name, d in results.meta["datasets"].items())
     facts = [("Data", data), ("Columns", _MEANING)]
-    facts += [
-        (
-            _HEADINGS.get(problem["status"], problem["status"].capitalize()),
-            f"{problem['variant']}, {problem['scope']}: {problem['error']}",
-        )
-        for problem in _problems(results.advice)
-    ]
+    for problem in _problems(results.advice):
+        # a run that names a winner is here because some of its tables miss totals
+        heading = "Inexact" if problem["status"] == OK else problem["status"].capitalize()
+        facts.append((heading, f"{problem['variant']}, {problem['scope']}: {problem['error']}"))
     found = f"{len(results.advice):,} advisor runs and {len(results.reconstructions):,} reconstructions"
     facts.append(("Results", f"{found} in {arguments.output}"))
     return facts
@@ -104,9 +99,8 @@ def _problems(advice: pd.DataFrame) -> list[dict[str, str]]:
     inexact = (advice["status"] == OK) & advice["error"].notna()
     bad = advice[advice["status"].isin([FAILED, TIMED_OUT, SKIPPED]) | inexact]
     first = bad.drop_duplicates(["variant", "status", "scope"])
-    return [
-        {key: str(row[key]) for key in ("variant", "scope", "status", "error")} for _, row in first.iterrows()
-    ]
+    keys = ("variant", "scope", "status", "error")
+    return [{key: str(row[key]) for key in keys} for row in first.to_dict("records")]
 
 
 def _number(value: float, digits: int) -> str:

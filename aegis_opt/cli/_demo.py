@@ -52,8 +52,7 @@ def _clinic(arguments: argparse.Namespace) -> None:
     files = {"summary": str(summary_file)}
     try:
         plot_ranking(advice, picture, truth=truth)
-        files["picture"] = str(picture)
-        drawn = str(picture)
+        files["picture"] = drawn = str(picture)
     except MissingDependency as error:
         drawn = f"not drawn: {error}"
     if arguments.json:
@@ -73,11 +72,9 @@ def _clinic(arguments: argparse.Namespace) -> None:
     show_facts(console, [*_setting(data, summary, summary_file), ("Ranking", _heading(advice))])
     ascii_only = console.options.ascii_only
     show_table(console, ranking_table(advice, _TOP, ascii_only=ascii_only, truth=truth))
-    facts = verdict(advice, summary)
-    facts.append(("At random", _cost(advice, truth)))
-    facts.append(("Picture", drawn))
-    facts.append(("Your turn", "aegis-opt generate, summarize, advise: see aegis-opt --help"))
-    show_facts(console, facts)
+    turn = "aegis-opt generate, summarize, advise: see aegis-opt --help"
+    more = [("At random", _cost(advice, truth)), ("Picture", drawn), ("Your turn", turn)]
+    show_facts(console, verdict(advice, summary) + more)
 
 
 def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str]]:
@@ -89,8 +86,7 @@ def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str
         raw += f" except that of {listing(open_tables)} (left unmasked by {summary.unmasked()[0][0]})"
     question = (
         f"Which of {len(summary.configurations)} maskings best keeps what predicts {data.label} "
-        f"({len(summary.label_values)} classes)? "
-        "The advisor may not see the patients."
+        f"({len(summary.label_values)} classes)? The advisor may not see the patients."
     )
     shared = (
         f"{tables} masked tables, the label counts and {len(attributes)} histograms, {raw}: "

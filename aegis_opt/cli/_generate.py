@@ -24,25 +24,24 @@ def run_generate(arguments: argparse.Namespace) -> None:
     with progress(arguments, f"reading {arguments.source}"):
         configurations = _all(arguments) if arguments.all else _drawn(arguments)
         save_configurations(configurations, arguments.output)
-    masks: dict[str, list[str]] = {}
+    masks: dict[str, dict[str, None]] = {}
     for configuration in configurations.values():
         for attribute, mask in configuration.items():
-            masks.setdefault(attribute, []).append(repr(mask))
-    distinct = {attribute: list(dict.fromkeys(used)) for attribute, used in masks.items()}
+            masks.setdefault(attribute, {})[repr(mask)] = None
     if arguments.json:
         print_json(
             {
                 "file": arguments.output,
                 "label": configurations.label,
                 "configurations": list(configurations),
-                "masks": {attribute: len(used) for attribute, used in distinct.items()},
+                "masks": {attribute: len(used) for attribute, used in masks.items()},
             }
         )
         return
     console = make_console()
     table = make_table("attribute", "masks", "such as", left=["attribute", "such as"])
-    for attribute, used in distinct.items():
-        table.add_row(attribute, str(len(used)), listing(used, shown=3))
+    for attribute, used in masks.items():
+        table.add_row(attribute, str(len(used)), listing(list(used), shown=3))
     show_table(console, table)
     console.print(f"{len(configurations):,} configurations written to {arguments.output}", soft_wrap=True)
 

@@ -89,13 +89,7 @@ def _show(console: Console, renderable: RenderableType, width: int | None) -> No
 
 
 def bar(share: float, width: int, ascii_only: bool) -> str:
-    """Draw a share of 1 as a bar of up to `width` characters.
-
-    Examples
-    --------
-    >>> bar(0.5, 8, ascii_only=True)
-    '####'
-    """
+    """Draw a share of 1 as a bar of up to `width` characters."""
     eighths = round(share * width * 8)
     if ascii_only:
         return "#" * (eighths // 8)
@@ -104,13 +98,7 @@ def bar(share: float, width: int, ascii_only: bool) -> str:
 
 
 def listing(items: Sequence[str], shown: int = 5) -> str:
-    """Join names, the first few of many.
-
-    Examples
-    --------
-    >>> listing(["age", "weight", "zip"], shown=2)
-    'age, weight and 1 more'
-    """
+    """Join names, the first few of many: age, weight and 3 more."""
     if len(items) <= shown:
         return ", ".join(items)
     return f"{', '.join(items[:shown])} and {len(items) - shown} more"

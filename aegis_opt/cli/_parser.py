@@ -22,21 +22,21 @@ DEMO_ROWS = 10_000
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
 
 _STEPS = """\
-one after the other:
+typical steps:
   aegis-opt generate people.csv --label income -o masks.yaml      configurations to choose from
   aegis-opt summarize people.csv --configurations masks.yaml -o summary.json
                                                                   what the provider shares
-  aegis-opt advise summary.json                                   which configuration to take
+  aegis-opt advise summary.json                                   which configuration to use
 
-exit codes: 0 it worked, 1 it did not (the reason is on stderr), 2 wrong usage
+exit codes: 0 success, 1 failure (the reason is on stderr), 2 wrong usage
 """
 
 _ADVICE = """\
 The deviation of a configuration is the mean over the attributes of |rho(A; Y) - rho(mask(A); Y)|, where rho
-is the measure: what masking costs in predictive utility. Less is better.
+is the measure. It says how much predictive utility masking costs; less is better.
 
-The exit code is 0 even where no winner can be named: the estimate then cannot tell, and the answer says why
-and what to use instead ("best" is null in --json).
+The exit code is 0 even if no winner can be named, because the estimate cannot tell the configurations apart.
+The output then says why and what to use instead ("best" is null in --json).
 """
 
 
@@ -87,17 +87,17 @@ def _demo(commands: Commands) -> None:
     add = _add_command(
         commands,
         "demo",
-        "go from raw records to advice on made-up data, offline",
-        "clinic: twelve configurations of a synthetic clinic, ranked; the demo has made the raw table, so\n"
-        "it also shows the truth, which an advisor never sees. worked-example: the numbers of the Aegis\n"
-        "paper's example of 100 people.",
+        "go from raw records to advice on synthetic data, offline",
+        "clinic ranks twelve configurations of a synthetic clinic. The demo makes the raw table itself, so\n"
+        "it also shows the truth, which an advisor never sees. worked-example prints the numbers of the\n"
+        "Aegis paper's example of 100 people.",
         _check_demo,
     ).add_argument
-    add("--data", choices=("clinic", "worked-example"), default="clinic", help="default clinic")
+    add("--data", choices=("clinic", "worked-example"), default="clinic", help="data set (default clinic)")
     add("--output", type=_folder, default="out", metavar="DIR", help="folder for the files (default out)")
-    add("--rows", type=whole_number(1), metavar="N", help=f"patients of the clinic (default {DEMO_ROWS})")
-    add("--seed", **_seed("of the clinic"))
-    add("--measure", help="to rank the clinic's configurations by (default mi)")
+    add("--rows", type=whole_number(1), metavar="N", help=f"number of patients (default {DEMO_ROWS})")
+    add("--seed", **_seed("random seed of the clinic"))
+    add("--measure", help="measure to rank the clinic's configurations by (default mi)")
 
 
 def _check_demo(arguments: argparse.Namespace) -> None:
@@ -116,13 +116,13 @@ def _generate(commands: Commands) -> None:
     ).add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
     add("--label", required=True, help="column of the class label")
-    add("-n", type=whole_number(1), metavar="N", help="how many configurations (default 50)")
-    add("--seed", **_seed("of the random draw"))
-    strength = "light, medium, strong, or the information loss from 0 to 1 (default medium)"
+    add("-n", type=whole_number(1), metavar="N", help="number of configurations (default 50)")
+    add("--seed", **_seed("random seed of the draw"))
+    strength = "light, medium, strong, or an information loss from 0 to 1 (default medium)"
     add("--strength", type=number_or_word, help=strength)
     only = "mask only this column; may be repeated (default: all but the label)"
     add("--attribute", action="append", default=[], metavar="NAME", help=only)
-    add("--all", action="store_true", help="list every combination of candidate masks")
+    add("--all", action="store_true", help="write every combination of candidate masks instead")
     add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
 
 
@@ -137,17 +137,17 @@ def _summarize(commands: Commands) -> None:
         commands,
         "summarize",
         "scan a table once and write what may be shared about it",
-        "The summary holds masked joint tables, the label counts and (unless told otherwise) how often each\n"
-        "value of an attribute occurs. Columns that no configuration masks are not read.",
+        "The summary holds masked joint tables, the label counts and (unless left out) the histograms:\n"
+        "how often each value of an attribute occurs. Columns that no configuration masks are not read.",
     ).add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
-    add("--label", help="column of the class label (default: as the configurations say)")
+    add("--label", help="column of the class label (default: the one that the configurations name)")
     add("--configurations", required=True, metavar="FILE", help="configuration file")
-    add("--no-histograms", action="store_true", help="do not share the values and their counts")
-    coarsen = "coarsen columns of more distinct values (default: every value counts)"
+    add("--no-histograms", action="store_true", help="leave out the histograms")
+    coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
-    add("--on-many-values", choices=("coarsen", "error"), help="beyond --max-values (default coarsen)")
-    add("--memory", metavar="SIZE", help="limit of the memory of the scan, such as 1GB")
+    add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
+    add("--memory", metavar="SIZE", help="memory limit of the scan, such as 1GB")
     add("-o", "--output", required=True, **_file("summary to write", ".json", ".json.gz"))
 
 
@@ -160,20 +160,20 @@ def _advise(commands: Commands) -> None:
         _check_advise,
     ).add_argument
     add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
-    add("--measure", default="mi", help="what to keep (default mi; see aegis-opt solvers)")
-    add("--solver", default="ipf", help="how to reconstruct (default ipf; see aegis-opt solvers)")
-    scope = "reconstruct from all views together, or each configuration from its own (default pooled)"
+    add("--measure", default="mi", help="measure to preserve (default mi; see aegis-opt solvers)")
+    add("--solver", default="ipf", help="solver for the reconstruction (default ipf; see aegis-opt solvers)")
+    scope = "reconstruct from all views together, or from each configuration's own (default pooled)"
     add("--scope", choices=("pooled", "single"), default="pooled", help=scope)
-    add("--rounding", help="how to make tables whole (default: not at all; see aegis-opt solvers)")
-    add("--seed", **_seed("of what is random"))
-    add("--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 20)")
-    add("--no-histograms", action="store_true", help="do as if no histograms were shared")
-    option = "an option of the solver, such as norm=l1; may be repeated"
+    add("--rounding", help="rounding to whole numbers (default none; see aegis-opt solvers)")
+    add("--seed", **_seed("random seed"))
+    add("--replicates", type=whole_number(1), metavar="R", help="runs of a random estimate (default 20)")
+    add("--no-histograms", action="store_true", help="ignore the histograms of the summary")
+    option = "solver option, such as norm=l1; may be repeated"
     add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
-    top = "places to show, or all (default 10; --json and --plot have all)"
+    top = "number of places to show, or all (default 10; --json and --plot always show all)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
-    add("--by-attribute", action="store_true", help="show each attribute's deviation too")
-    add("--plot", **_file("draw the ranking", ".png", ".pdf", ".svg"))
+    add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
+    add("--plot", **_file("picture of the ranking to write", ".png", ".pdf", ".svg"))
 
 
 def _check_advise(arguments: argparse.Namespace) -> None:
@@ -189,19 +189,19 @@ def _mask(commands: Commands) -> None:
     parser = _add_command(
         commands,
         "mask",
-        "mask a table by one configuration",
-        "Columns that are not masked, and the order of the rows, stay as they are.",
+        "mask a table with one configuration",
+        "Unmasked columns and the order of the rows stay as they are.",
         _check_mask,
     )
     parser.add_argument("source", metavar="SOURCE", help=_SOURCE)
     parser.add_argument("--configurations", required=True, metavar="FILE", help="configuration file")
-    parser.add_argument("--name", help="of the configuration (default: the only one in the file)")
+    parser.add_argument("--name", help="name of the configuration (default: the only one in the file)")
     result = parser.add_mutually_exclusive_group(required=True)
     tables = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
     result.add_argument("-o", "--output", **_file("masked table to write", *tables))
     dialects = ("duckdb", "postgresql", "snowflake", "spark")
-    result.add_argument("--sql", choices=dialects, help="print the SELECT that masks such a table instead")
-    parser.add_argument("--table", metavar="NAME", help="of --sql (default: as the source is called)")
+    result.add_argument("--sql", choices=dialects, help="print a SELECT that masks the table instead")
+    parser.add_argument("--table", metavar="NAME", help="table name in --sql (default: that of the source)")
 
 
 def _check_mask(arguments: argparse.Namespace) -> None:
@@ -213,31 +213,31 @@ def _compare(commands: Commands) -> None:
     add = _add_command(
         commands,
         "compare",
-        "judge solvers, norms and roundings by the truth, on raw data",
-        "Each combination is a complete run of the advisor. A run that was stopped is continued by the same\n"
-        "command; another source with the same output folder is added to it.",
+        "compare solvers, norms and roundings with the truth on raw data",
+        "Each combination is a complete run of the advisor. Repeat the command to continue a comparison\n"
+        "that was stopped. Results of another source with the same output folder are added to it.",
     ).add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
-    add("--label", help="column of the class label (default: as the configurations say)")
+    add("--label", help="column of the class label (default: the one that the configurations name)")
     add("--configurations", metavar="FILE", required=True, help="configuration file")
-    add("--name", help="of the data set in the results (default: as the file is called)")
+    add("--name", help="name of the data set in the results (default: that of the file)")
     lists = {
         "--solver": "such as ipf, integer:l2, ipf+controlled, convex:l1+nearest[engine=HIGHS]; also ipfn, "
         "humanleague, humanleague-integerise, sinkhorn, and random, the baseline",
-        "--measure": "what to keep (default mi, chi2, g3)",
-        "--norm": "for each solver that leaves it open",
-        "--rounding": "for each solver that leaves it open; none is one",
+        "--measure": "measure to preserve (default mi, chi2, g3)",
+        "--norm": "norm for each solver that does not name one",
+        "--rounding": "rounding for each solver that does not name one, or none",
     }
     for option, text in lists.items():
         add(option, action="append", metavar="NAME", help=f"{text}; may be repeated")
-    add("--scope", action="append", choices=("pooled", "single"), help="may be repeated (default both)")
-    add("--histograms", choices=("with", "without", "both"), help="default both")
-    add("--seed", action="append", **_seed("of what is random; may be repeated"))
-    add("--replicates", type=whole_number(1), metavar="R", help="of a random estimate (default 1)")
-    add("--jobs", type=whole_number(1), metavar="N", help="processes (default 1)")
+    add("--scope", action="append", choices=("pooled", "single"), help="default both; may be repeated")
+    add("--histograms", choices=("with", "without", "both"), help="use of histograms (default both)")
+    add("--seed", action="append", **_seed("random seed; may be repeated"))
+    add("--replicates", type=whole_number(1), metavar="R", help="runs of a random estimate (default 1)")
+    add("--jobs", type=whole_number(1), metavar="N", help="number of processes (default 1)")
     limit = "seconds for each advisor run and each reconstruction (default none)"
     add("--time-limit", type=float, metavar="S", help=limit)
-    add("-o", "--output", required=True, type=_folder, metavar="DIR", help="results folder")
+    add("-o", "--output", required=True, type=_folder, metavar="DIR", help="folder for the results")
     for option in ("--experiment", "--classifier", "--hierarchies", "--small"):
         add(option, nargs="?", action=_Moved, help=argparse.SUPPRESS)
 
@@ -247,10 +247,10 @@ def _report(commands: Commands) -> None:
         commands,
         "report",
         "show a comparison as one page with tables and figures",
-        "The page needs nothing but a browser: it holds its data and loads nothing.",
+        "The page needs only a browser: it contains its data and loads nothing.",
     ).add_argument
     add("results", metavar="RESULTS", help="folder that aegis-opt compare has written")
-    page = _file("page to write, default report.html", ".html", ".htm")
+    page = _file("page to write; default report.html", ".html", ".htm")
     add("-o", "--output", default="report.html", **page)
     add("--figures", type=_folder, metavar="DIR", help="also save each figure as PNG and SVG in this folder")
 
@@ -260,7 +260,7 @@ def _solvers(commands: Commands) -> None:
         commands,
         "solvers",
         "list the solvers, roundings and measures that can be chosen",
-        "Solver options are given as --option key=value to advise.",
+        "To set a solver option, pass --option KEY=VALUE to aegis-opt advise.",
     )
 
 

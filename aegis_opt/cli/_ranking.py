@@ -32,18 +32,7 @@ def ranking_table(
 ) -> Table:
     """Lay out the first `top` places (all where None), the winner in bold.
 
-    Parameters
-    ----------
-    advice : Advice
-        The answer.
-    top : int or None
-        How many places.
-    ascii_only : bool
-        Draw bars without block characters.
-    by_attribute : bool
-        One more column per attribute: its share of the deviation.
-    truth : mapping of str to float, optional
-        The true deviation of each configuration, where somebody knows it.
+    `by_attribute` adds a column per attribute, and `truth` one of the true deviations.
     """
     from rich.text import Text
 
@@ -96,22 +85,15 @@ def attribute_table(advice: Advice) -> Table:
 
 def verdict(advice: Advice, summary: Summary) -> list[tuple[str, str]]:
     """Say which configuration won and why, how certain that is, and what to beware of."""
-    facts = []
-    if advice.best is None:
-        facts.append(("Best", "cannot tell"))
-    else:
-        facts.append(("Best", f"{advice.best}: {masks_of(summary, advice.best)}"))
-    facts.append(("Why", advice.reason))
+    best = "cannot tell" if advice.best is None else f"{advice.best}: {_masks_of(summary, advice.best)}"
+    certified = "no, nothing is proved about the order"
     if advice.certified:
-        sure = f"yes, the order is proved. {_SHARED_UNKNOWN}"
-    else:
-        sure = "no, nothing is proved about the order"
-    facts.append(("Certified", sure))
-    facts += [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
-    return facts
+        certified = f"yes, the order is proved. {_SHARED_UNKNOWN}"
+    facts = [("Best", best), ("Why", advice.reason), ("Certified", certified)]
+    return facts + [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
 
 
-def masks_of(summary: Summary, configuration: str) -> str:
+def _masks_of(summary: Summary, configuration: str) -> str:
     """Describe the masks of a configuration, such as ``age bucketize(width=25) in 4 groups``."""
     texts = []
     for attribute in summary.attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,11 @@ _COMMON = {field.name for field in fields(Reconstructor)}  # options of every so
 def run_solvers(arguments: argparse.Namespace) -> None:
     """List what is registered, built in and installed."""
     document = {
-        "solvers": [_solver(name) for name in available_solvers()],
+        "solvers": [_described(name, _solver) for name in available_solvers()],
         "roundings": [
             {"name": r.name, "keeps_totals": r.keeps_totals, "random": r.random} for r in ROUNDINGS.values()
         ],
-        "measures": [_measure(name) for name in available_measures()],
+        "measures": [_described(name, _measure) for name in available_measures()],
     }
     if arguments.json:
         print_json(document)
@@ -65,27 +66,27 @@ def run_solvers(arguments: argparse.Namespace) -> None:
     show_table(console, measures)
 
 
-def _solver(name: str) -> dict[str, Any]:
-    """Describe a solver; one that a broken plugin offers is listed with what is wrong with it."""
+def _described(name: str, describe: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """Describe a solver or a measure; what a broken plugin offers is listed with what is wrong with it."""
     try:
-        kind = solver_class(name)
+        return {"name": name} | describe(name)
     except AegisError as error:
         return {"name": name, "error": str(error)}
+
+
+def _solver(name: str) -> dict[str, Any]:
+    kind = solver_class(name)
     options = {
         field.name: None if field.default is MISSING else field.default
         for field in fields(kind)
         if field.init and field.name not in _COMMON
     }
-    return {"name": name, "capabilities": asdict(kind.capabilities), "options": options}
+    return {"capabilities": asdict(kind.capabilities), "options": options}
 
 
 def _measure(name: str) -> dict[str, Any]:
-    try:
-        measure = get_measure(name)
-    except AegisError as error:
-        return {"name": name, "error": str(error)}
-    keys = ("name", "title", "unit", "higher_is_better", "monotone")
-    return {key: getattr(measure, key) for key in keys}
+    measure = get_measure(name)
+    return {key: getattr(measure, key) for key in ("title", "unit", "higher_is_better", "monotone")}
 
 
 def _yes(value: bool) -> str:

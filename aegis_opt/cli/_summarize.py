@@ -75,8 +75,5 @@ def _unmasked_warning(summary: Summary) -> str:
     for configuration, attribute in summary.unmasked():
         users.setdefault(attribute, []).append(configuration)
     released = [f"{attribute} ({listing(names, shown=3)})" for attribute, names in users.items()]
-    return (
-        f"Released as it is, because a configuration does not mask it: {'; '.join(released)}."
-        if users
-        else ""
-    )
+    text = f"Released as it is, because a configuration does not mask it: {'; '.join(released)}."
+    return text if users else ""

@@ -136,16 +136,13 @@ def _read(file: Path, how: str) -> pd.DataFrame:
             keep_default_na=False,
             na_values=[""],  # also what a row that ends too early is filled with
         )
-    except ValueError as error:  # not text, no rows, or rows of different lengths
+        names = first if header else list(COLUMNS)
+        if frame.shape[1] != len(names):
+            raise ValueError(f"its rows have {frame.shape[1]} columns, not {len(names)}")
+    except ValueError as error:  # also where it is not text, or has no rows or rows of different lengths
         raise SourceError(
             f"{file} is not UCI Adult: {error}. Give adult.data as UCI publishes it."
         ) from error
-    names = first if header else list(COLUMNS)
-    if frame.shape[1] != len(names):
-        raise SourceError(
-            f"{file} is not UCI Adult: its rows have {frame.shape[1]} columns, not {len(names)}. "
-            "Give adult.data as UCI publishes it."
-        )
     if (short := frame.isna().any(axis="columns")).any():
         row = int(short.to_numpy().argmax()) + 1
         raise SourceError(

@@ -16,14 +16,13 @@ from aegis_opt._options import whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.measures import get_measure
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.report._figure_style import require_matplotlib
+from aegis_opt.report._figure_style import VARIANTS, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with every kind of colour vision
-_WINNER, _TRUTH = "#0072B2", "#D55E00"
+_WINNER, _TRUTH = (light for light, _ in VARIANTS[:2])
 _INK, _OTHER, _FAINT = "#222222", "#6B7280", "#C9CED6"
 _WIDTH, _ROW, _HEAD, _FOOT = 10.0, 0.29, 1.32, 0.7  # inches, as are the columns of numbers:
 _TABLE, _TRUTH_COLUMN = 2.7, 0.75
@@ -92,13 +91,7 @@ def plot_ranking(
 
 
 def decimals_for(values: npt.ArrayLike, usual: int) -> int:
-    """Return the decimals for a column of numbers: as usual around 1, fewer if large, more if tiny.
-
-    Examples
-    --------
-    >>> decimals_for([0.1, 0.2], 4), decimals_for([269.096, 654.2], 3), decimals_for([0.00002], 4)
-    (4, 1, 7)
-    """
+    """Return the decimals for a column of numbers: as usual around 1, fewer if large, more if tiny."""
     largest = float(np.nanmax(np.abs(np.append(np.asarray(values, dtype=np.float64), 0.0))))
     if largest < 1e-12:
         return usual

@@ -45,7 +45,6 @@ _RUN = [
 ]
 _DATASET = TableColumn("dataset", "data set", "category")
 _RUNS = TableColumn("runs", "runs", "count")
-_SHIFT = TIME_SHIFT
 _TIME = TableColumn("seconds", "time", "seconds", f"geometric mean per run, with a shift of {TIME_SHIFT:g} s")
 _SHARE = TableColumn("share", "regret / random", "bar", "0: the best configuration; 1: no better than chance")
 _TAU = TableColumn("tau", "tau", help="Kendall's, estimated against true order; mean where there is one")

@@ -121,11 +121,5 @@ def optional(value: Any) -> float | None:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "run"), plural(1200, "run")
-    ('1 run', '1,200 runs')
-    """
+    """Return a count with its noun: 1 run, 1,200 runs."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

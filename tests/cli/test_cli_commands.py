@@ -18,7 +18,7 @@ import aegis_opt as ao
 from aegis_opt.advisor._estimate import Scope
 from aegis_opt.cli import main
 from aegis_opt.cli._arguments import key_value
-from aegis_opt.cli._output import make_console, make_table, progress, show_table
+from aegis_opt.cli._output import bar, listing, make_console, make_table, progress, show_table
 from aegis_opt.cli._parser import build_parser
 
 Run = Callable[..., tuple[int, str, str]]
@@ -305,3 +305,10 @@ def test_version_is_that_of_the_package(run: Run) -> None:
     assert code == 0
     assert out.startswith("aegis-opt ")
     assert out.split()[1][0].isdigit()
+
+
+def test_bars_and_lists_of_names_are_short() -> None:
+    assert bar(0.5, 8, ascii_only=True) == "####"
+    assert bar(0.3, 8, ascii_only=False) == "██▍"
+    assert listing(["age", "weight", "zip"], shown=2) == "age, weight and 1 more"
+    assert listing(["age", "weight"], shown=2) == "age, weight"

@@ -13,7 +13,7 @@ from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.report import write_report
 from aegis_opt.report._chart_data import Selection, selections_of
 from aegis_opt.report._page_tables import PageTable, page_tables
-from aegis_opt.report._prepared_results import TIME_SHIFT, once, typed, variants_of
+from aegis_opt.report._prepared_results import TIME_SHIFT, once, plural, typed, variants_of
 from aegis_opt.report._ranking_data import MOST, REACH, Ranking, first_shown, rankings_of
 
 
@@ -302,3 +302,7 @@ def test_a_variant_that_ran_on_few_problems_is_marked(small: Results) -> None:
     [selection] = selections_of(plain)
     assert [(box.variant, box.histogram) for box in selection.boxes if box.partial] == [("ipf", True)]
     assert "* not run on all problems" in selection.notes["tvd"]
+
+
+def test_a_count_has_its_noun() -> None:
+    assert [plural(count, "run") for count in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]

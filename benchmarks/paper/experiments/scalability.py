@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt.advisor import advise
-from aegis_opt.datasets import scalability
 from aegis_opt.summary import summarize
+from benchmarks.paper.datasets import scalability
 from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
 
 if TYPE_CHECKING:

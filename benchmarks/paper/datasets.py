@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._options import whole_number
-from aegis_opt.datasets._dataset import Dataset
+from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.masks import Bucketize, Configurations
 
