@@ -122,8 +122,14 @@ output, name, progress
 
 
 def _compare(arguments: dict[str, Any], tables: Sequence[TableName]) -> Results:
-    """Run a comparison from the arguments of a public function: settings, but for what names the data."""
-    cases = _cases_of(*(arguments.pop(key) for key in ("source", "label", "configurations", "name")))
+    """Run a comparison from the arguments of a public function: settings, but for those of the data."""
+    source, *about = (arguments.pop(key) for key in ("source", "label", "configurations", "name"))
+    if not isinstance(source, list | tuple) or not all(isinstance(one, Dataset | Case) for one in source):
+        cases = [Case.of(source, *about)]
+    elif all(given is None for given in about):
+        cases = [Case.of(one) for one in source]
+    else:
+        raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
     return run_comparison(cases, ComparisonSettings(tables=tables, **arguments))
 
 
@@ -215,13 +221,3 @@ def _meta(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> dic
         "seeds": list(settings.seeds),
     }
     return make_meta(described, {"replicates": settings.replicates, "time_limit": settings.time_limit}, plan)
-
-
-def _cases_of(source: Any, label: str | None, configurations: Any, name: str | None) -> list[Case]:
-    """Return the cases that a caller means: one source, one data set, or several data sets."""
-    several = isinstance(source, list | tuple) and all(isinstance(s, Dataset | Case) for s in source)
-    if not several:
-        return [Case.of(source, label, configurations, name)]
-    if label is not None or configurations is not None or name is not None:
-        raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
-    return [Case.of(one) for one in source]

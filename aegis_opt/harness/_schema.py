@@ -83,9 +83,6 @@ KEYS: dict[TableName, list[str]] = {
 }
 """Columns that identify a row; results are sorted by them."""
 
-NOISE_COLUMNS = ("seconds_total", "seconds_build", "seconds_solve", "seconds_round", "peak_mb")
-"""Columns that differ from run to run; all others are the same for the same seed."""
-
 FAILED, TIMED_OUT, SKIPPED = "failed", "timed out", "skipped"
 """How a run without a result ends. A skipped one was not tried: not installed, or not made for it."""
 

@@ -147,7 +147,7 @@ def expand(
         used.update(filter(None, fitting))
         default = next((f.default for f in fields(variant.kind) if f.name == "norm"), None)
         if variant.norm is not None or default is None:
-            fitting = [variant.norm] if variant.norm is not None else []
+            fitting = [variant.norm]
         elif norms is None:
             fitting = [str(default)]
         elif not fitting:
@@ -160,7 +160,7 @@ def expand(
             rounded = list(roundings)
         variants += [
             replace(variant, norm=norm, rounding=None if rounding == "none" else rounding)
-            for norm in fitting or [None]
+            for norm in fitting
             for rounding in rounded
         ]
     for norm in norms or ():

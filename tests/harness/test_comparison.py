@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from same_results import assert_same
 from scipy.stats import kendalltau
 from stubborn_solvers import Homeless, Stubborn
 
@@ -16,12 +17,12 @@ import aegis_opt as ao
 from aegis_opt.harness import (
     Case,
     ComparisonSettings,
-    Results,
     compare,
     compare_reconstructions,
     run_comparison,
 )
-from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness._schema import COLUMNS
+from aegis_opt.harness._settings import available_cores
 from aegis_opt.harness._units import kendall_tau
 
 WHOLE = ao.datasets.clinic(200)
@@ -30,17 +31,6 @@ FEW = ao.Configurations(
 )
 CLINIC = ao.datasets.Dataset(WHOLE.name, WHOLE.frame, WHOLE.label, FEW, WHOLE.description)
 EXAMPLE = ao.datasets.worked_example()
-
-
-def numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Everything but times and memory."""
-    return frame.drop(columns=list(NOISE_COLUMNS), errors="ignore")
-
-
-def assert_same(first: Results, second: Results) -> None:
-    for table in COLUMNS:
-        found = [numbers(getattr(results, table)) for results in (first, second)]
-        pd.testing.assert_frame_equal(*found, check_exact=True)
 
 
 @settings(max_examples=50, deadline=None)
@@ -222,6 +212,12 @@ def test_progress_counts_up_to_the_end() -> None:
 def test_wrong_arguments_are_told_before_any_work(options, error, text) -> None:
     with pytest.raises(error, match=text):
         compare(**({"source": EXAMPLE} | options))
+
+
+def test_minus_one_is_a_process_for_each_core_and_minus_two_leaves_one_free() -> None:
+    cores = available_cores()
+    found = [ComparisonSettings(n_jobs=n).checked().n_jobs for n in (3, -1, -2, -cores - 5)]
+    assert found == [3, cores, max(cores - 1, 1), 1]
 
 
 def test_any_iterable_of_whole_numbers_is_a_list_of_seeds() -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from same_results import assert_same
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
 from aegis_opt.harness import Case, ComparisonSettings, Results, ResultsError, load_results, run_comparison
 from aegis_opt.harness import _results as store
-from aegis_opt.harness._schema import COLUMNS, NOISE_COLUMNS
+from aegis_opt.harness._schema import COLUMNS
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
 
@@ -40,14 +41,6 @@ def done(reference: Path, tmp_path: Path) -> Path:
 
 def files(folder: Path) -> dict[str, int]:
     return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
-
-
-def assert_same(first: Results, second: Results) -> None:
-    for table in COLUMNS:
-        found = [
-            getattr(one, table).drop(columns=list(NOISE_COLUMNS), errors="ignore") for one in (first, second)
-        ]
-        pd.testing.assert_frame_equal(*found, check_exact=True)
 
 
 def test_what_is_written_is_what_is_read(tmp_path) -> None:

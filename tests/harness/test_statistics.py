@@ -123,3 +123,10 @@ def test_the_old_name_still_works_and_says_the_new_one() -> None:
     with pytest.warns(DeprecationWarning, match="charge is now called penalised"):
         from aegis_opt.harness import charge
     assert charge is penalised
+
+
+def test_a_loss_of_rounding_noise_is_no_choice_to_judge_by() -> None:
+    row = ADVICE[ADVICE["status"] == "ok"].iloc[:1]
+    noise = row.assign(pud_true_min=0.3, pud_true_mean=0.3 + 1e-16, pud_true_max=0.3 + 1e-16, regret=1e-16)
+    assert overview(noise, None)["regret"].isna().all()
+    assert overview(row, None)["regret"].notna().all()
