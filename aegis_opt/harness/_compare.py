@@ -15,7 +15,6 @@ from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness._processes import Finished, run_in_processes
 from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
-from aegis_opt.harness._schema import TableName
 from aegis_opt.harness._settings import ComparisonSettings, distinct
 from aegis_opt.harness._truth import Case, ScannedCase, scan_case
 from aegis_opt.harness._units import Job, Unit, execute, run_unit
@@ -76,7 +75,22 @@ progress
     >>> found[["variant", "certified", "status"]].to_dict("list")
     {'variant': ['ipf', 'random'], 'certified': [True, False], 'status': ['ok', 'ok']}
     """
-    return _compare(locals(), ["advice"] if output is None else ["advice", "reconstructions"]).advice
+    settings = ComparisonSettings(
+        solvers=solvers,
+        measures=measures,
+        norms=norms,
+        roundings=roundings,
+        scopes=scopes,
+        histograms=histograms,
+        seeds=seeds,
+        replicates=replicates,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        output=output,
+        progress=progress,
+        tables=["advice"] if output is None else ["advice", "reconstructions"],
+    )
+    return run_comparison(_cases(source, label, configurations, name), settings).advice
 
 
 def compare_reconstructions(
@@ -118,19 +132,29 @@ output, name, progress
     >>> found["status"].unique().tolist()
     ['optimal']
     """
-    return _compare(locals(), ["reconstructions"]).reconstructions
+    settings = ComparisonSettings(
+        solvers=solvers,
+        norms=norms,
+        roundings=roundings,
+        scopes=scopes,
+        histograms=histograms,
+        seeds=seeds,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        output=output,
+        progress=progress,
+        tables=["reconstructions"],
+    )
+    return run_comparison(_cases(source, label, configurations, name), settings).reconstructions
 
 
-def _compare(arguments: dict[str, Any], tables: Sequence[TableName]) -> Results:
-    """Run a comparison from the arguments of a public function: settings, but for those of the data."""
-    source, *about = (arguments.pop(key) for key in ("source", "label", "configurations", "name"))
+def _cases(source: Any, *about: Any) -> list[Case]:
+    """Return the cases that a caller means: one source, one data set, or several data sets."""
     if not isinstance(source, list | tuple) or not all(isinstance(one, Dataset | Case) for one in source):
-        cases = [Case.of(source, *about)]
-    elif all(given is None for given in about):
-        cases = [Case.of(one) for one in source]
-    else:
+        return [Case.of(source, *about)]
+    if any(given is not None for given in about):
         raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
-    return run_comparison(cases, ComparisonSettings(tables=tables, **arguments))
+    return [Case.of(one) for one in source]
 
 
 def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Results:

@@ -32,7 +32,7 @@ def test_scalability_has_the_sizes_asked_for_and_uniform_attributes() -> None:
 def test_scalability_label_depends_on_the_first_five_attributes_only() -> None:
     data = scalability(n_rows=50_000, n_attributes=7, n_values=10, n_configurations=1)
     information = [
-        mutual_information_corrected(pd.crosstab(data.frame[attribute], data.frame["label"]))
+        float(mutual_information_corrected(pd.crosstab(data.frame[attribute], data.frame["label"])))
         for attribute in data.attributes
     ]
     assert information[0] > information[1] > information[2] > 0.003
