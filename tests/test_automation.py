@@ -35,7 +35,7 @@ def commands() -> list[str]:
 
 def test_the_workflow_runs_make_targets_that_exist_and_all_that_check() -> None:
     asked = {word for line in commands() if line.startswith("make ") for word in line.split()[1:]}
-    assert asked == {"lint", "types", "unit", "coverage", "docs"}
+    assert asked == {"lint", "types", "unit", "spark", "coverage", "docs"}
     assert asked <= make_targets()
 
 
