@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -88,6 +89,26 @@ def temporary_folder() -> Iterator[str]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def written_by_duckdb(path: Path, temporary: Path) -> Iterator[None]:
+    """Raise what the system refused as an `OSError`, where DuckDB quotes it in an error of its own.
+
+    Any other failure of its input or output is an `OutputError` that names `path`.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.IOException as error:
+        text = str(error)
+        known = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS, errno.EIO)
+        found = re.search(r'"errno":"(\d+)"', text)  # not in every version, and not in every place
+        said = int(found[1]) if found else next((code for code in known if os.strerror(code) in text), None)
+        if said is None or str(temporary) not in text:
+            raise OutputError(f"{path} cannot be written: {text.splitlines()[0]}") from error
+        raise OSError(said, os.strerror(said)) from error
 
 
 def read_text(path: Path, what: str, error: type[AegisError]) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt._files import atomic_path, probe
+from aegis_opt._files import atomic_path, probe, written_by_duckdb
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
@@ -264,7 +264,8 @@ def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     query, values = _select(table, rows)
     with atomic_path(path) as temporary, _database().cursor() as connection:
         target = str(temporary).replace("'", "''")
-        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
+        with written_by_duckdb(path, temporary):
+            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
 
 
 def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:

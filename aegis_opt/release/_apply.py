@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from aegis_opt._files import nameless_path
+from aegis_opt._files import nameless_path, written_by_duckdb
 from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, InvalidOption, OutputError, SourceError, UnknownColumn
+from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
 from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows
 from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
-from aegis_opt.sources._duckdb_engine import connect, interruptible, open_table
-from aegis_opt.sources._engine import first_lines
+from aegis_opt.sources._duckdb_engine import connect, interruptible, open_table, write_in_worker_threads
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
@@ -220,24 +218,22 @@ class _Masking:
 
     def write(self, path: Path, progress: Progress | None) -> Path:
         """Write the masked table to a file, whole or not at all."""
-        import duckdb
-
         if alike := same_but_for_case(self.names):
             raise SourceError(
                 f"{self.table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written "
                 "by DuckDB cannot have both: rename one, or mask a frame without an output"
             )
+        if self.own is not None:
+            write_in_worker_threads(self.own)
         with reported(self.own, progress, f"reading {self.table.description}"):
             rows = self.rows(self.names, as_text=path.name.lower().endswith(CSV + TSV))
             masked = _renamed(self.masked(rows), self.names)
-        with nameless_path(path) as temporary, reported(self.own, progress, f"writing {path}"):
-            try:
-                _copy(masked, temporary, path.name.lower())
-            except duckdb.IOException as error:
-                system = re.search(r'"errno":"(\d+)"', str(error))
-                if system is not None and str(temporary) in str(error):
-                    raise OSError(int(system[1]), os.strerror(int(system[1]))) from error
-                raise OutputError(f"{path} cannot be written: {first_lines(error)}") from error
+        with (
+            nameless_path(path) as temporary,
+            reported(self.own, progress, f"writing {path}"),
+            written_by_duckdb(path, temporary),
+        ):
+            _copy(masked, temporary, path.name.lower())
         return path
 
 

@@ -61,6 +61,17 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
 
 
+def write_in_worker_threads(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let the threads that compute records write them, too, so that an interrupted write ends.
+
+    DuckDB 2.0 writes in threads of their own. Where a query is interrupted, it waits for them while it holds
+    a lock that they need, and never returns.
+    """
+    known = "SELECT count(*) FROM duckdb_settings() WHERE name = 'async_threads'"
+    if connection.execute(known).fetchall() != [(0,)]:  # older versions always write so
+        connection.execute("SET async_threads = 0")
+
+
 @dataclass(frozen=True)
 class DuckDBEngine(CountingEngine):
     """A source that DuckDB counts."""

@@ -99,6 +99,32 @@ def test_ctrl_c_cleans_up(tmp_path, source):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_writing_ends_whenever_it_is_interrupted(tmp_path, ending):
+    """DuckDB 2.0.0 hung in about one of fifteen interrupted writes."""
+    code = """
+        import random, signal, sys, pandas as pd
+        from aegis_opt.masks import Bucketize
+        from aegis_opt.release import apply_configuration
+        frame = pd.DataFrame({"age": range(3_000_000), "text": "some text"})
+        apply_configuration(frame[:10], {"age": Bucketize(width=10)}, output=sys.argv[1])
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        numbers, interrupted = random.Random(3), 0
+        for _ in range(25):
+            signal.setitimer(signal.ITIMER_REAL, numbers.uniform(0.1, 0.4))
+            try:
+                apply_configuration(frame, {"age": Bucketize(width=10)}, output=sys.argv[1])
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+        print(interrupted)
+    """
+    process = start(code, str(tmp_path / f"masked.{ending}"))
+    out, err = process.communicate(timeout=120)
+    assert out.split() and int(out) > 12, out + err
+    assert [path.name for path in tmp_path.iterdir()] == [f"masked.{ending}"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_killed_run_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path, tmp_path_factory, ending):
     target = tmp_path / f"masked.{ending}"
     target.write_text("old")
