@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e
 
 DATA ?= data
+MINUTES ?= 1
+SEED ?= 0
 .DEFAULT_GOAL := test
-.PHONY: demo test lint types unit spark coverage docs bench bench-paper clean
+.PHONY: demo test lint types unit spark hostile coverage docs bench bench-paper clean
 
 $(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +45,10 @@ unit: $(READY)
 # shown at its end, because its lines would mix with those of `unit`
 spark: $(READY)
 	@$(BIN)/pytest -m spark > $(VENV)/spark.log 2>&1; code=$$?; cat $(VENV)/spark.log; exit $$code
+
+# make hostile MINUTES=60 SEED=1000
+hostile: $(READY)
+	$(BIN)/python tests/hostile --minutes $(MINUTES) --seed $(SEED)
 
 # the tests of `unit` and `spark`, with the lines of the library that they run
 coverage: $(READY)

@@ -1,0 +1,42 @@
+"""Families of hostile cases. Each module beside this one called ``..._cases.py`` holds those of one kind of input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+Check = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cases of one kind, made from seeds. The check raises where the library is wrong."""
+
+    name: str
+    about: str
+    check: Check
+    seconds: float  # about how long a case takes
+
+
+_FOUND: dict[str, Family] = {}
+
+
+def family(*, seconds: float) -> Callable[[Check], Check]:
+    """Make a family of a function of a seed; its docstring says in a sentence what is checked."""
+
+    def register(check: Check) -> Check:
+        assert check.__doc__, f"{check.__name__} does not say what it checks"
+        assert check.__name__ not in _FOUND, f"two families are called {check.__name__}"
+        _FOUND[check.__name__] = Family(check.__name__, check.__doc__.splitlines()[0], check, seconds)
+        return check
+
+    return register
+
+
+def families() -> dict[str, Family]:
+    """Return all families by name."""
+    for path in sorted(Path(__file__).parent.glob("*_cases.py")):
+        import_module(path.stem)
+    return dict(_FOUND)

@@ -1,0 +1,70 @@
+"""Processes that run hostile cases, so that one that crashes or never ends can be told."""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from importlib import import_module
+from multiprocessing.connection import Connection
+
+from families import families
+
+
+class Worker:
+    """A process that runs one case at a time; a new one is started where it ended."""
+
+    def __init__(self, modules: list[str], limit: float) -> None:
+        self.modules = modules
+        self.limit = limit
+        self.process: multiprocessing.process.BaseProcess | None = None
+
+    def run(self, name: str, seed: int) -> str | None:
+        """Run a case; return what went wrong."""
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.pipe, theirs = context.Pipe()
+            self.process = context.Process(target=serve, args=(theirs, self.modules), daemon=False)
+            self.process.start()
+            theirs.close()
+            self.pipe.recv()  # the modules are loaded: the limit is for the case alone
+        self.pipe.send((name, seed))
+        try:
+            if self.pipe.poll(self.limit):
+                found: str | None = self.pipe.recv()
+                return found
+            self.process.kill()
+            text = f"no end within {self.limit:g} s"
+        except EOFError:
+            self.process.join()
+            code = self.process.exitcode or 0
+            text = f"the process ended by signal {-code}" if code < 0 else f"the process ended with {code}"
+        self.process.join()
+        self.process = None
+        return text
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+
+
+def serve(pipe: Connection, modules: list[str]) -> None:
+    """Run cases in a worker process until the other end is closed."""
+    for module in modules:
+        import_module(module)
+    known = families()
+    pipe.send(None)
+    while True:
+        try:
+            name, seed = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            known[name].check(seed)
+            found = None
+        except KeyboardInterrupt:
+            return
+        except BaseException:  # whatever it is, it is the finding
+            found = traceback.format_exc()
+        pipe.send(found)
