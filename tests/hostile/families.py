@@ -1,4 +1,4 @@
-"""Families of hostile cases. Each module beside this one called ``..._cases.py`` holds those of one kind of input."""
+"""Families of hostile cases: each module here called ``..._cases.py`` holds those of one kind of input."""
 
 from __future__ import annotations
 
