@@ -38,6 +38,8 @@ class Measure:
         Such as "bits"; empty for plain numbers.
     digits : int
         Decimals worth showing.
+    whole_counts : bool
+        Whether only tables of whole numbers have a value.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Measure:
     channel_monotone: bool = False
     unit: str = ""
     digits: int = 4
+    whole_counts: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name != self.name.strip():

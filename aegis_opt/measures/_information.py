@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt.measures._tables import Array, Counts, Score, TableLike, add_up, as_counts
+from aegis_opt.measures._tables import Array, Counts, Score, TableLike, add_up, as_counts, check_whole
 
 
 def mutual_information(F: TableLike) -> Score:
@@ -99,6 +99,46 @@ def theils_u(F: TableLike) -> Score:
     entropy = -add_up(shares * np.log2(np.where(shares > 0, shares, 1.0)))
     explained = _information(counts) / np.where(entropy > 0, entropy, 1.0)
     return counts.score(np.minimum(explained, 1.0))
+
+
+def mutual_information_loo(F: TableLike) -> Score:
+    r"""Leave-one-out mutual information, in bits: what the *other* records of its row tell about a record.
+
+    .. math:: \frac{1}{N} \sum_{a,y:\, c > 0} c \log_2
+       \frac{c - 1 + \alpha \pi_y}{(r - 1 + \alpha)\, \pi_y}, \qquad \alpha = 1,
+
+    with c the count of a cell, r the total of its row and :math:`\pi_y` the share of the label. Each record's
+    label is predicted by the other records of its row, smoothed towards the label's share. A record alone
+    in its row tells nothing and adds 0, so that an attribute whose values are nearly unique earns nothing by
+    chance, as it does by `mutual_information`.
+
+    `F` is a table of whole counts, or a stack of tables, as for `mutual_information`.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        At most H(Y); negative where rows mislead. 0 for a single label.
+
+    References
+    ----------
+    M. Stone, "Cross-validatory choice and assessment of statistical predictions", *Journal of the Royal
+    Statistical Society B* 36(2), 1974.
+
+    Examples
+    --------
+    >>> mutual_information_loo([[1, 0], [0, 1], [1, 0], [0, 1]])
+    0.0
+    >>> round(mutual_information_loo([[50, 0], [0, 50]]), 4)
+    0.9857
+    """
+    counts = as_counts(F)
+    check_whole(counts, "mi_loo")
+    shares = counts.label_shares[..., None, :]
+    others = (counts.cells - 1 + shares) / (
+        np.maximum(counts.rows, 1.0)[..., None] * np.where(shares > 0, shares, 1.0)
+    )
+    bits = counts.cells * np.log2(np.where(counts.cells > 0, others, 1.0))
+    return counts.score(add_up(add_up(bits)) / counts.total)
 
 
 def _information(counts: Counts) -> Array:

@@ -14,7 +14,12 @@ from aegis_opt.measures._chi_square import (
 )
 from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
 from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
-from aegis_opt.measures._information import mutual_information, mutual_information_corrected, theils_u
+from aegis_opt.measures._information import (
+    mutual_information,
+    mutual_information_corrected,
+    mutual_information_loo,
+    theils_u,
+)
 
 ENTRY_POINT_GROUP = "aegis_opt.measures"
 """Other packages offer a measure here: entry-point name = measure name, object = a `Measure`."""
@@ -41,6 +46,15 @@ _MEASURES: dict[str, Measure] = {
         Measure("chi2_corrected", "chi-square minus df", chi_square_corrected, True, False, digits=3),
         Measure("cramers_v_corrected", "Cramer's V (Bergsma)", cramers_v_corrected, True, False),
         Measure("g3_loo", "leave-one-out g3 error", g3_loo_error, False, False),
+        Measure(
+            "mi_loo",
+            "leave-one-out mutual information",
+            mutual_information_loo,
+            True,
+            False,
+            unit="bits",
+            whole_counts=True,
+        ),
     )
 }
 

@@ -89,6 +89,17 @@ def as_counts(table: TableLike, name: str = "table") -> Counts:
     return Counts(cells, add_up(cells), columns, total)
 
 
+def check_whole(counts: Counts, measure: str) -> None:
+    """Refuse fractional counts, for which a measure has no meaning."""
+    is_bad = counts.cells != np.floor(counts.cells)
+    if is_bad.any():
+        bad = _first(is_bad)
+        raise InvalidInput(
+            f"measure {measure!r} leaves single records out, so it is defined for whole counts only, but cell "
+            f"{list(bad)} holds {counts.cells[bad]:g}: round the table first"
+        )
+
+
 def as_array(table: TableLike, name: str = "table") -> Array:
     """Turn a table or stack into a float array of two or more dimensions, whatever numbers it holds."""
     try:
