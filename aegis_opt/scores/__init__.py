@@ -1,0 +1,1 @@
+"""Scores of a configuration: how well all masked attributes together predict the label."""

@@ -263,7 +263,7 @@ class _System:
         return known + _quadratic(dense + np.diag(self.e), g, self.E.diagonal())
 
     def _by_conjugate_gradients(self, scaled: FloatArray | sparse.csr_array, g: FloatArray) -> float:
-        """Solve for the rest where a dense matrix would be too large; an error of the solution counts squared."""
+        """Solve for the rest where a dense matrix would be too large; errors of the solution count squared."""
         from scipy.sparse.linalg import LinearOperator, cg
 
         diagonal = np.maximum(self.E.diagonal() + self.e, 1.0)

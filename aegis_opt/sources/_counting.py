@@ -14,9 +14,10 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import SourceError
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
-from aegis_opt.sources._counts import Coarsening, JointCounts, Progress
+from aegis_opt.sources._counts import Coarsening, JointCounts, Progress, Scan
 from aegis_opt.sources._engine import Records
 from aegis_opt.sources._many_values import Policy, Recoding, recode
+from aegis_opt.sources._queried_records import CountedColumn, QueriedRecords
 
 _MAX_CLASSES = 1000
 _FEW_CLASSES = 20  # that any label may have, however few the records
@@ -29,6 +30,21 @@ Joint = tuple[JointCounts, Domain]
 """The joint table of an attribute, and the classes that are its columns."""
 
 T = TypeVar("T")
+
+
+def check_classes(source: str, label: str, classes: int, records: int) -> None:
+    """Refuse a label with too many classes for its records."""
+    if classes > _MAX_CLASSES or (classes > _FEW_CLASSES and 2 * classes > records):
+        raise too_many_classes(source, label, f"{classes:,}", f" in {records:,} records")
+
+
+def too_many_classes(source: str, label: str, classes: str, records: str = "") -> SourceError:
+    """Say that a label has too many classes, and what to do about it."""
+    return SourceError(
+        f"{source}: the label {label!r} has {classes} classes{records}; at most {_MAX_CLASSES:,}, and beyond "
+        f"{_FEW_CLASSES} at most one per two records, say anything about prediction: choose another label, "
+        "or put its values into ranges or groups first"
+    )
 
 
 class Counter:
@@ -45,6 +61,7 @@ class Counter:
         self.label, *self.attributes = self.columns
         self.policy = policy
         self.memory = memory
+        self._recodings: dict[Column, Recoding] = {}
 
     def count(self, progress: Progress) -> tuple[Domain, npt.NDArray[np.int64], dict[str, JointCounts]]:
         """Count records per label, and per value and label of each attribute."""
@@ -59,9 +76,23 @@ class Counter:
             label_counts = joint.table.sum(axis=0)
         else:
             label_domain, label_counts = self._count_values(self.label)
-        self._check_classes(len(label_domain), int(label_counts.sum()))
+        if not len(label_domain):
+            raise self._no_records()
+        check_classes(self.records.description, self.label.name, len(label_domain), int(label_counts.sum()))
         progress(f"counted {self.records.description}", of, of)
         return label_domain, label_counts, {column.name: found[column][0] for column in self.attributes}
+
+    def countable(self, counts: Scan) -> QueriedRecords:
+        """Return the records that were counted, for counts of pairs."""
+
+        def counted(column: Column, domain: Domain) -> CountedColumn:
+            return CountedColumn(self._recodings.get(column, Recoding(column, column.sql)), domain)
+
+        return QueriedRecords(
+            self.records,
+            counted(self.label, counts.label_domain),
+            [counted(column, counts.attributes[column.name].domain) for column in self.attributes],
+        )
 
     def domains(self, progress: Progress) -> dict[str, Domain]:
         """Find the values of each column."""
@@ -122,21 +153,11 @@ class Counter:
         np.add.at(counts, codes, fetched["n"])
         return domain, counts
 
-    def _check_classes(self, classes: int, records: int) -> None:
-        if not classes:
-            raise self._no_records()
-        if classes > _MAX_CLASSES or (classes > _FEW_CLASSES and 2 * classes > records):
-            raise self._too_many_classes(f"{classes:,}", f" in {records:,} records")
-
     def _no_records(self) -> SourceError:
         return SourceError(f"{self.records.description} has no records: there is nothing to count")
 
-    def _too_many_classes(self, classes: str, records: str = "") -> SourceError:
-        return SourceError(
-            f"{self.records.description}: the label {self.label.name!r} has {classes} classes{records}; at "
-            f"most {_MAX_CLASSES:,}, and beyond {_FEW_CLASSES} at most one per two records, say anything "
-            "about prediction: choose another label, or put its values into ranges or groups first"
-        )
+    def _too_many_classes(self, classes: str) -> SourceError:
+        return too_many_classes(self.records.description, self.label.name, classes)
 
     def _check_sizes(self, distinct: dict[Column, int]) -> None:
         """Refuse, before counting, what would not fit into memory."""
@@ -175,7 +196,7 @@ class Counter:
                 return joint, classes
             if self.policy.on_many_values == "error":
                 raise self._too_many_values(column, f"{len(joint.domain):,}")
-        recoding = recode(self.records, column, self.label, limit)
+        recoding = self._recodings[column] = recode(self.records, column, self.label, limit)
         joint, classes = self._fetch_joint(recoding)
         present = int(self.records.query(sql.exact_distinct(column))["n"][0])
         coarsening = Coarsening(present + joint.domain.missing, recoding.rule)

@@ -111,6 +111,7 @@ class _DuckDBRecords(Records):
         self._way_out = table.way_out
         # A relation that was given belongs to a connection that is not ours to interrupt, or to put a view in
         self._own = None if isinstance(table, RelationTable) else connection
+        self.in_order = self._own is not None
         self._interrupt = None if self._own is None else connection.interrupt
         self._relation = self._run(lambda: table.select(connection, positions))
         if self._own is not None:
@@ -130,6 +131,10 @@ class _DuckDBRecords(Records):
     def micros(self, position: int) -> str:
         """Return DuckDB's words for the microseconds since 1970."""
         return f"epoch_us(c{position})"
+
+    def hash(self, keys: Sequence[str]) -> str:
+        """Return DuckDB's hash, without its highest bit."""
+        return f"CAST(hash({', '.join(keys)}) >> 1 AS BIGINT)"
 
     def _run(self, work: Callable[[], T]) -> T:
         import duckdb

@@ -25,6 +25,10 @@ class Records(ABC):
     types: Sequence[str]
     parallel: ClassVar[int] = 1
     """How many queries run at a time."""
+    in_order: bool = False
+    """Whether every query finds the records in the order of the source."""
+    may_leave: ClassVar[bool] = True
+    """Whether records may be fetched one by one, or only counts of them."""
 
     @abstractmethod
     def query(self, sql: str) -> Fetched:
@@ -33,6 +37,10 @@ class Records(ABC):
     @abstractmethod
     def micros(self, position: int) -> str:
         """Return the SQL for the microseconds since 1970, in UTC, of a column of time stamps."""
+
+    @abstractmethod
+    def hash(self, keys: Sequence[str]) -> str:
+        """Return the SQL for a hash of expressions as an integer that is not negative."""
 
     def stop(self) -> None:
         """Cancel the queries under way; an engine that runs one at a time ends it by itself."""

@@ -1,7 +1,8 @@
-"""Records per pair of classes of two attributes: all that least squares needs to know about a table."""
+"""Records in memory, and how many there are per pair of classes of two attributes."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -30,6 +31,21 @@ class PairCounts:
     counts: IntArray
     labels: IntArray  # folds x classes x labels
 
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int],
+        cells: Sequence[tuple[IntArray, IntArray, IntArray, IntArray]],
+        labels: Sequence[IntArray],
+    ) -> PairCounts:
+        """Join the counts of single pairs (first, second, fold, counts) and of single attributes."""
+        empty = np.zeros(0, dtype=np.int64)
+        first, second, fold, counts = (
+            np.concatenate(parts) for parts in zip(*cells, (empty,) * 4, strict=True)
+        )
+        by_class = np.concatenate(labels, axis=1)
+        return cls(tuple(sizes), first, second, fold if len(by_class) > 1 else None, counts, by_class)
+
     @property
     def n_folds(self) -> int:
         """Number of folds that the records are divided into."""
@@ -41,23 +57,45 @@ class PairCounts:
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
 
+class CountableRecords(ABC):
+    """The records of a source as places in domains, wherever they are."""
+
+    @abstractmethod
+    def pairs(self, classes: Sequence[IntArray], n_folds: int = 1, seed: int = 0) -> PairCounts:
+        """Count pairs of classes; `classes[i][a]` is the class of value a of attribute i."""
+
+    @abstractmethod
+    def sample(self, rows: int, seed: int) -> CodedRecords:
+        """Draw records without replacement; all of them where there are no more than asked for."""
+
+
 @dataclass(frozen=True, eq=False)
-class CodedRecords:
-    """The records of a table that is small enough to be held, as places in domains."""
+class CodedRecords(CountableRecords):
+    """Records that are held in memory."""
 
     attributes: Sequence[IntArray]  # for each attribute, the place of every record's value in the domain
     label: IntArray
     n_labels: int
+    in_order: bool = True  # whether the source has an order, so that a record has a place
 
     def __len__(self) -> int:
         return len(self.label)
 
+    def folds(self, n_folds: int, seed: int) -> IntArray:
+        """Divide the records into folds by a hash of their places, or else of their contents."""
+        if n_folds == 1:
+            return np.zeros(len(self), dtype=np.int64)
+        keys = np.arange(len(self), dtype=np.uint64)
+        if not self.in_order:
+            keys = _numbered([*self.attributes, self.label])
+        return (_mixed(keys + np.uint64(seed % 2**64)) % np.uint64(n_folds)).astype(np.int64)
+
     def pairs(self, classes: Sequence[IntArray], n_folds: int = 1, seed: int = 0) -> PairCounts:
-        """Count pairs of classes; `classes[i][a]` is the class of value a of attribute i."""
+        """Count pairs of classes with NumPy."""
         sizes = [int(c.max()) + 1 for c in classes]
         coded = [c[places] for c, places in zip(classes, self.attributes, strict=True)]
         starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-        fold = folds_of_places(len(self), n_folds, seed)
+        fold = self.folds(n_folds, seed)
         found = []
         for i, j in combinations(range(len(coded)), 2):
             key = coded[i] * sizes[j] + coded[j]
@@ -67,42 +105,45 @@ class CodedRecords:
             pair, its_fold = np.divmod(cells, n_folds) if n_folds > 1 else (cells, cells)
             first, second = np.divmod(pair, sizes[j])
             found.append((starts[i] + first, starts[j] + second, its_fold, counts))
-        empty = np.zeros(0, dtype=np.int64)
-        first, second, its_fold, counts = (
-            np.concatenate(parts) for parts in zip(*found, (empty,) * 4, strict=True)
-        )
         k = self.n_labels
         labels = [
             np.bincount((fold * size + own) * k + self.label, minlength=n_folds * size * k)
             for size, own in zip(sizes, coded, strict=True)
         ]
-        by_class = np.concatenate([found.reshape(n_folds, -1, k) for found in labels], axis=1)
-        return PairCounts(tuple(sizes), first, second, its_fold if n_folds > 1 else None, counts, by_class)
+        return PairCounts.of(sizes, found, [own.reshape(n_folds, -1, k) for own in labels])
 
     def sample(self, rows: int, seed: int) -> CodedRecords:
-        """Draw records without replacement; all of them where there are no more than asked for."""
+        """Draw records with NumPy."""
         if rows >= len(self):
             return self
         chosen = np.sort(np.random.default_rng(seed).choice(len(self), rows, replace=False))
         return CodedRecords([places[chosen] for places in self.attributes], self.label[chosen], self.n_labels)
 
 
-def folds_of_places(n: int, n_folds: int, seed: int) -> IntArray:
-    """Give each of n records a fold by a hash of its place, so that a fold has no structure of the source.
-
-    The hash is the finaliser of SplitMix64 [1]_.
+def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return a hash of each key: the output function of SplitMix64 [1]_.
 
     References
     ----------
     .. [1] G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
     """
-    if n_folds == 1:
-        return np.zeros(n, dtype=np.int64)
-    start = (seed + 1) * 0x9E3779B97F4A7C15 % 2**64
-    z = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(start)
+    z = (keys + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.int64)
+    return z ^ (z >> np.uint64(31))
+
+
+def _numbered(columns: Sequence[IntArray]) -> npt.NDArray[np.uint64]:
+    """Return a key of each record: a hash of its content, plus its number among records of equal content."""
+    content = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        content = _mixed(content ^ column.astype(np.uint64))
+    order = np.argsort(content, kind="stable")
+    begins = np.flatnonzero(np.diff(content[order], prepend=~content[order[:1]]))
+    number = np.arange(len(content)) - np.repeat(begins, np.diff(begins, append=len(content)))
+    keys = np.empty_like(content)
+    keys[order] = _mixed(content[order]) + number.astype(np.uint64)
+    return keys
 
 
 def _occurring(keys: IntArray, n_keys: int) -> tuple[IntArray, IntArray]:

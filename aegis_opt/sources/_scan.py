@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
+
+import numpy as np
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
-from aegis_opt.sources._counting import Counter
-from aegis_opt.sources._counts import Progress, Scan
+from aegis_opt.sources._counting import Counter, check_classes
+from aegis_opt.sources._counts import JointCounts, Progress, Scan
 from aegis_opt.sources._duckdb_engine import DuckDBEngine, open_table
 from aegis_opt.sources._engine import CountingEngine
 from aegis_opt.sources._many_values import Policy
+from aegis_opt.sources._pairs import CodedRecords, CountableRecords
+from aegis_opt.sources._small_frames import encoded
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
+from aegis_opt.sources._tables import PandasTable
 
 OnManyValues = Literal["coarsen", "error"]
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -107,20 +113,72 @@ def scan(
     ([10, 17], [[2, 0], [0, 1]])
     """
     policy = Policy.of(max_values, on_many_values)
+    with open_scan(source, label, attributes, policy, memory, progress) as (counts, _):
+        return counts
+
+
+@contextmanager
+def open_scan(
+    source: object,
+    label: str,
+    attributes: Sequence[str] | None,
+    policy: Policy,
+    memory: str | None,
+    progress: Progress | None,
+) -> Iterator[tuple[Scan, CountableRecords]]:
+    """Scan a source as `scan` does, and keep its records open for more counts."""
     limit = None if memory is None else _bytes(memory)
     engine = open_engine(source, memory)
     names = engine.names()
     chosen = [label, *_attributes(engine, names, label, attributes)]
+    positions = [names.index(name) for name in chosen]
     report = progress or _silent
     report(f"reading {engine.description}", 0, len(chosen))
-    with engine.open([names.index(name) for name in chosen]) as records:
-        label_domain, label_counts, joint = Counter(records, chosen, policy, limit).count(report)
-    if len(label_domain) < 2:
-        raise SourceError(
-            f"{engine.description}: the label {label!r} has one class only ({label_domain.to_list()[0]!r}), "
-            "so nothing can predict it: choose another label"
+    if policy == Policy() and memory is None and isinstance(engine, DuckDBEngine):
+        small = _small_scan(engine, chosen, positions)
+        if small is not None:
+            _check_label(engine, small[0])
+            report(f"counted {engine.description}", len(chosen), len(chosen))
+            yield small
+            return
+    with engine.open(positions) as records:
+        counter = Counter(records, chosen, policy, limit)
+        label_domain, label_counts, joint = counter.count(report)
+        counts = Scan(label, label_domain, label_counts, joint, int(label_counts.sum()))
+        _check_label(engine, counts)
+        yield counts, counter.countable(counts)
+
+
+def _small_scan(
+    engine: DuckDBEngine, names: Sequence[str], positions: list[int]
+) -> tuple[Scan, CodedRecords] | None:
+    """Count a small pandas frame without a database; None where it needs one."""
+    if not isinstance(engine.table, PandasTable):
+        return None
+    found = encoded(engine.table.frame, positions)
+    if found is None:
+        return None
+    (label, label_domain), *columns = found
+    k = len(label_domain)
+    if k > 1:
+        check_classes(engine.description, names[0], k, len(label))
+    joint = {
+        name: JointCounts(
+            domain, np.bincount(places * k + label, minlength=len(domain) * k).reshape(len(domain), k)
         )
-    return Scan(label, label_domain, label_counts, joint, int(label_counts.sum()))
+        for name, (places, domain) in zip(names[1:], columns, strict=True)
+    }
+    counts = Scan(names[0], label_domain, np.bincount(label, minlength=k), joint, len(label))
+    return counts, CodedRecords([places for places, _ in columns], label, k)
+
+
+def _check_label(engine: CountingEngine, counts: Scan) -> None:
+    """Refuse a label that nothing can predict."""
+    if len(counts.label_domain) < 2:
+        raise SourceError(
+            f"{engine.description}: the label {counts.label!r} has one class only "
+            f"({counts.label_domain.to_list()[0]!r}), so nothing can predict it: choose another label"
+        )
 
 
 def scan_domains(

@@ -51,6 +51,7 @@ class _SparkRecords(Records):
 
     description = "the Spark DataFrame"
     parallel: ClassVar[int] = 3  # jobs at a time keep the executors busy between stages
+    may_leave: ClassVar[bool] = False
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -88,6 +89,10 @@ class _SparkRecords(Records):
         if self.types[position] == "timestamp_ntz":
             return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', c{position})"
         return f"unix_micros(c{position})"
+
+    def hash(self, keys: Sequence[str]) -> str:
+        """Return Spark's hash, without its sign."""
+        return f"(xxhash64({', '.join(keys)}) & 9223372036854775807)"
 
     def stop(self) -> None:
         """Cancel this scan's jobs, and no others of the session."""

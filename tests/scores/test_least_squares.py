@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from aegis_opt.measures import goodman_kruskal_tau
 from aegis_opt.scores import _least_squares
 from aegis_opt.scores._least_squares import CAP, PENALTY, Design, r2, r2_certified, r2_cv, r2_gcv
-from aegis_opt.sources._pairs import CodedRecords, folds_of_places
+from aegis_opt.sources._pairs import CodedRecords
 
 
 def random_records(seed: int, n: int = 300, sizes=(5, 90, 3, 12), k: int = 3) -> CodedRecords:
@@ -71,7 +71,7 @@ def test_cross_validation_is_that_of_ridge_on_the_rows(seed: int) -> None:
     records = random_records(seed)
     groups = random_groups(np.random.default_rng(seed), identity(records))
     X, Y = rows_of(records, groups, CAP)
-    fold = folds_of_places(len(X), 10, seed)
+    fold = records.folds(10, seed)
     rss, tss = np.zeros(10), np.zeros(10)
     for f in range(10):
         fit = Ridge(PENALTY).fit(X[fold != f], Y[fold != f])
@@ -163,10 +163,3 @@ def test_more_columns_than_records_and_more_folds_than_records_have_answers() ->
     score, by_fold = r2_cv(Design.of(records.pairs(classes, 40), classes, CAP))
     assert np.isfinite(score)
     assert np.isnan(by_fold).any()
-
-
-def test_folds_are_even_and_depend_on_the_seed() -> None:
-    sizes = np.bincount(folds_of_places(100_000, 10, 0), minlength=10)
-    assert abs(sizes - 10_000).max() < 500  # five standard deviations
-    same = (folds_of_places(10_000, 10, 0) == folds_of_places(10_000, 10, 1)).mean()
-    assert 0.08 < same < 0.12
