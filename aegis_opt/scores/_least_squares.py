@@ -42,7 +42,8 @@ class Design:
         sizes = pairs.labels.sum(axis=(0, 2))
         columns, blocks, start = [], [], 0
         for own, first in zip(groups, pairs.starts, strict=False):
-            own = own if cap is None else _most_frequent(own, sizes[first : first + len(own)], cap)
+            if cap is not None:
+                own = most_frequent(np.bincount(own, weights=sizes[first : first + len(own)]), cap)[own]
             columns.append(start + own)
             blocks.append(int(own.max()) + 1)
             start += blocks[-1]
@@ -263,7 +264,7 @@ class _System:
         return known + _quadratic(dense + np.diag(self.e), g, self.E.diagonal())
 
     def _by_conjugate_gradients(self, scaled: FloatArray | sparse.csr_array, g: FloatArray) -> float:
-        """Solve for the rest where a dense matrix would be too large; errors of the solution count squared."""
+        """Solve for the rest where a dense matrix would be too large; its errors count squared."""
         from scipy.sparse.linalg import LinearOperator, cg
 
         diagonal = np.maximum(self.E.diagonal() + self.e, 1.0)
@@ -319,13 +320,17 @@ def _label_counts(pairs: PairCounts) -> FloatArray:
     return pairs.labels[:, : pairs.sizes[0]].sum(axis=1).astype(float)
 
 
-def _most_frequent(groups: IntArray, sizes: IntArray, cap: int) -> IntArray:
-    """Number the `cap` - 1 most frequent masked values in their order, and all others as one."""
-    n_groups = int(groups.max()) + 1
-    if n_groups <= cap:
-        return groups
-    totals = np.bincount(groups, weights=sizes, minlength=n_groups)
-    kept = np.sort(np.argsort(-totals, kind="stable")[: cap - 1])
-    places = np.full(n_groups, cap - 1)
+def most_frequent(sizes: IntArray | FloatArray, cap: int = CAP) -> IntArray:
+    """Number the `cap` - 1 most frequent of some values in their order, and all others as one.
+
+    Examples
+    --------
+    >>> most_frequent(np.array([1, 5, 2, 4]), cap=3).tolist()
+    [2, 0, 2, 1]
+    """
+    if len(sizes) <= cap:
+        return np.arange(len(sizes))
+    kept = np.sort(np.argsort(-sizes, kind="stable")[: cap - 1])
+    places = np.full(len(sizes), cap - 1)
     places[kept] = np.arange(cap - 1)
-    return places[groups]
+    return places

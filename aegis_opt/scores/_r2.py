@@ -1,0 +1,60 @@
+"""Scores by least squares, from counts of pairs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis_opt.scores._base import Score, ScoreValues
+from aegis_opt.scores._least_squares import CAP, Design, r2, r2_certified, r2_cv, r2_gcv
+from aegis_opt.scores._masked_records import MaskedRecords
+
+FOLDS = 10
+"""Folds of the cross-validated score."""
+
+
+@dataclass(frozen=True)
+class LeastSquares(Score):
+    """A score of one number for each configuration."""
+
+    name: str
+    title: str
+    function: Callable[[Design, MaskedRecords], float]
+    monotone: bool = False
+    cap: int | None = None
+
+    def of(self, masked: MaskedRecords) -> ScoreValues:
+        """Score every configuration by the counts of all records."""
+        pairs = masked.pairs()
+        designs = (masked.design(name, pairs, self.cap) for name in masked.configurations)
+        return ScoreValues(np.array([self.function(design, masked) for design in designs]))
+
+
+@dataclass(frozen=True)
+class CrossValidated(Score):
+    """The score of a fit on the records outside a fold, judged by the fold."""
+
+    name: str
+    title: str
+    monotone: bool = False
+
+    def of(self, masked: MaskedRecords) -> ScoreValues:
+        """Score every configuration in each fold."""
+        pairs = masked.pairs(FOLDS)
+        found = [r2_cv(masked.design(name, pairs)) for name in masked.configurations]
+        return ScoreValues(np.array([score for score, _ in found]), np.array([folds for _, folds in found]))
+
+
+R2 = LeastSquares("r2", "R-squared of least squares", lambda d, _: r2(d), True)
+R2_CERTIFIED = LeastSquares(
+    "r2_certified",
+    "R-squared of least squares with a penalty",
+    lambda d, masked: r2_certified(d, masked.values_per_class),
+    True,
+)
+R2_GCV = LeastSquares(
+    "r2_gcv", "R-squared by generalised cross-validation", lambda d, _: r2_gcv(d), False, CAP
+)
+R2_CV = CrossValidated("r2_cv", "R-squared by cross-validation")
