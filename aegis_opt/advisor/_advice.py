@@ -21,7 +21,9 @@ class Advice:
     ranking : DataFrame
         Columns configuration, pud, pud_low, pud_high, rank, best first; `pud_low` and `pud_high` are proved
         bounds of the true deviation (NaN where nothing is proved). Random estimates add pud_std and
-        wins, the share of replicates in which the configuration came first.
+        wins, the share of replicates in which the configuration came first. A measure that is not monotone
+        may be improved by a mask, so it ranks by its mean over the masked attributes: column score. The
+        deviation then stands beside it where the unmasked tables are known, else it is NaN.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -64,6 +66,11 @@ class Advice:
         taken = set(self.ranking.columns)
         wide.columns = [f"{name} (attribute)" if name in taken else name for name in wide.columns]
         return pd.concat([self.ranking, wide], axis="columns")
+
+    @property
+    def ranked_by(self) -> str:
+        """The column of `ranking` that decides: "pud", least first, or "score", best first."""
+        return "score" if "score" in self.ranking else "pud"
 
     @property
     def random_choice_pud(self) -> float:

@@ -100,12 +100,12 @@ class Advisor:
         intervals = proved_intervals(measure, summary.attributes, masked, estimates)
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
-        deviation = Deviation.of(summary, masked, estimates, limits)
+        deviation = Deviation.of(measure, summary, masked, estimates, limits)
         proved = pooled and measure.monotone and not any(found.changes for found in estimates.values())
-        degenerate = not proved and self._is_degenerate(deviation)
+        degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
-        ranking = deviation.ranking(low, high)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
+        ranking = deviation.ranking(low, high, known=bool((attributes["disclosed"] == 1).all()))
         warnings = [DEGENERATE]
         if not degenerate:
             warnings = warnings_about_order(measure, deviation, ranking, certified=proved)

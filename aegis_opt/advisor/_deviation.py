@@ -12,6 +12,7 @@ import pandas as pd
 
 from aegis_opt.advisor._bounds import Interval
 from aegis_opt.advisor._estimate import Estimate
+from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.summary import Summary
 
@@ -27,10 +28,12 @@ class Deviation:
     attributes: tuple[str, ...]
     masked: FloatArray  # configurations x attributes
     unmasked: FloatArray  # replicates x configurations x attributes
+    measure: Measure
 
     @classmethod
     def of(
         cls,
+        measure: Measure,
         summary: Summary,
         masked: Mapping[str, FloatArray],
         estimates: Mapping[str, Estimate],
@@ -48,6 +51,7 @@ class Deviation:
             tuple(limits),
             np.stack(masked_columns, axis=-1),
             np.stack(unmasked_columns, axis=-1),
+            measure,
         )
 
     @cached_property
@@ -66,9 +70,26 @@ class Deviation:
         return np.asarray(self.by_replicate.mean(axis=0))
 
     @cached_property
+    def score(self) -> FloatArray:
+        """The measure of the masked attributes of each configuration, the mean over them."""
+        return np.asarray(self.masked.mean(axis=1))
+
+    @property
+    def standing(self) -> FloatArray:
+        """What configurations are ranked by, least first: their deviation, or their score.
+
+        A mask may improve a measure that is not monotone. The distance to the unmasked value would then count
+        against it, so such a measure ranks by its masked value.
+        """
+        if self.measure.monotone:
+            return self.pud
+        return -self.score if self.measure.higher_is_better else self.score
+
+    @cached_property
     def size(self) -> float:
         """The largest value of the measure, against which noise is small."""
-        return max(1e-300, float(np.abs(self.masked).max()), float(np.abs(self.unmasked).max()))
+        known = self.unmasked[np.isfinite(self.unmasked)]
+        return max(1e-300, float(np.abs(self.masked).max()), float(np.abs(known).max(initial=0.0)))
 
     @property
     def is_noise(self) -> bool:
@@ -78,21 +99,26 @@ class Deviation:
     @property
     def tied(self) -> tuple[str, ...]:
         """The configurations that share the first place."""
-        first = self._ranks(self.pud) == 1
+        first = self._ranks(self.standing) == 1
         return tuple(name for name, won in zip(self.configurations, first, strict=True) if won)
 
-    def ranking(self, low: FloatArray, high: FloatArray) -> pd.DataFrame:
-        """Return the configurations, best first, with bounds of their deviation."""
+    def ranking(self, low: FloatArray, high: FloatArray, *, known: bool) -> pd.DataFrame:
+        """Return the configurations, best first, with bounds of their deviation.
+
+        Where they rank by score, the deviation stands beside it only if the unmasked tables are `known`.
+        """
+        scored = not self.measure.monotone
         ranking = pd.DataFrame(
             {
                 "configuration": self.configurations,
-                "pud": self.pud,
+                **({"score": self.score} if scored else {}),
+                "pud": np.full(len(self.pud), np.nan) if scored and not known else self.pud,
                 "pud_low": low,
                 "pud_high": high,
-                "rank": self._ranks(self.pud),
+                "rank": self._ranks(self.standing),
             }
         )
-        if len(self.by_replicate) > 1:
+        if len(self.by_replicate) > 1 and not scored:
             won = np.array([self._ranks(row) == 1 for row in self.by_replicate])
             ranking["pud_std"] = self.by_replicate.std(axis=0, ddof=1)
             ranking["wins"] = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -67,7 +67,7 @@ def estimate(
             before, used = _reconstruct(solved, problems, question, position)
         except (InfeasibleProblem, RoundingImpossible) as error:
             raise type(error)(f"attribute {name!r}: {error}") from error
-        values = question.measure.many([np.asarray(result.table) for result in used])
+        values = _measured(question.measure, [np.asarray(result.table) for result in used])
         values = values.reshape(question.replicates, len(problems))
         if question.scope == "pooled":
             values = np.repeat(values, len(attribute.tables), axis=1)
@@ -79,6 +79,15 @@ def estimate(
             residual=max(result.residual for result in used),
         )
     return found
+
+
+def _measured(measure: Measure, tables: Sequence[FloatArray]) -> FloatArray:
+    """Measure tables; NaN where one is fractional and the measure is for whole counts."""
+    if not measure.whole_counts:
+        return measure.many(tables)
+    whole = [np.round(table) for table in tables]
+    fits = [bool(np.abs(one - other).max() < 1e-6) for one, other in zip(tables, whole, strict=True)]
+    return np.where(fits, measure.many(whole), np.nan)
 
 
 def _reconstruct(

@@ -26,10 +26,16 @@ DEGENERATE = (
 def reason(measure: Measure, deviation: Deviation, *, certified: bool) -> str:
     """Why the winner won."""
     pud, winner = deviation.pud, deviation.tied[0]
+    word = "highest" if measure.higher_is_better else "lowest"
+    if not measure.monotone:
+        score = float(deviation.score[deviation.configurations.index(winner)])
+        return (
+            f"{winner} has the {word} mean {measure.title} of the masked attributes: {score:.4g}, while a "
+            f"random choice has {deviation.score.mean():.4g} on average; the order is not proved."
+        )
     gain = float(pud.mean() - pud.min())
     saved = f"its deviation is {pud.min():.4g}, {gain:.4g} less than that of a random choice"
     if certified:
-        word = "highest" if measure.higher_is_better else "lowest"
         return (
             f"{winner} keeps the {word} mean {measure.title} of the masked attributes; merging "
             f"values never improves that measure, so this is the order of the true deviation; {saved}."

@@ -58,7 +58,8 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> No
     console = make_console()
     ascii_only = console.options.ascii_only
     measure = title_of(get_measure(advice.measure))
-    console.print(f"{len(advice.ranking)} configurations by deviation of {measure}, best first", style="bold")
+    what = f"deviation of {measure}" if advice.ranked_by == "pud" else f"{measure} after masking"
+    console.print(f"{len(advice.ranking)} configurations by {what}, best first", style="bold")
     console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
     show_table(
         console,
@@ -71,7 +72,8 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> No
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)
     if advice.best is not None:
-        facts.append(("At random", f"{advice.random_choice_pud:.{decimals_of(advice)}f} on average"))
+        at_random = advice.ranking[advice.ranked_by].mean()
+        facts.append(("At random", f"{at_random:.{decimals_of(advice)}f} on average"))
     if arguments.plot is not None:
         facts.append(("Picture", arguments.plot))
     show_facts(console, facts)

@@ -42,15 +42,16 @@ def ranking_table(
     attributes = [str(name) for name in advice.deviations.columns] if by_attribute else []
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
     replicated = "wins" in ranking
-    columns = ["rank", "configuration", "deviation"]
+    by = advice.ranked_by
+    columns = ["rank", "configuration", "deviation" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
     columns += ["std", "wins"] if replicated else []
     columns += ["true"] if truth is not None else []
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
-    longest = max(float(ranking["pud"].max()), 1e-300)
+    longest = max(float(ranking[by].max()), 1e-300)
     for row in shown.to_dict("records"):
         name = row["configuration"]
-        cells = [str(row["rank"]), name, f"{row['pud']:.{decimals}f}"]
+        cells = [str(row["rank"]), name, f"{row[by]:.{decimals}f}"]
         if bounded:
             cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
         if replicated:
@@ -58,7 +59,7 @@ def ranking_table(
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
-        drawn = bar(row["pud"] / longest, _BAR, ascii_only) if advice.best is not None else ""
+        drawn = bar(max(row[by], 0.0) / longest, _BAR, ascii_only) if advice.best is not None else ""
         table.add_row(*map(Text, cells), Text(drawn), style="bold green" if name in advice.tied else None)
     return table
 
@@ -113,8 +114,8 @@ def title_of(measure: Measure) -> str:
 
 
 def decimals_of(advice: Advice) -> int:
-    """Decimals of the deviations shown."""
-    return decimals_for(advice.ranking["pud"], get_measure(advice.measure).digits)
+    """Decimals of the deviations or scores shown."""
+    return decimals_for(advice.ranking[advice.ranked_by], get_measure(advice.measure).digits)
 
 
 def _bounds(low: float, high: float, decimals: int) -> str:

@@ -203,7 +203,7 @@ def _advise(job: Job, unit: Unit) -> Finding:
     seconds = time.perf_counter() - start
     peak = memory.megabytes()
     truth = job.truth[unit.dataset, measure.name]
-    estimated = advice.ranking.set_index("configuration")["pud"].reindex(truth.index)
+    estimated = advice.deviations.mean(axis=1).reindex(truth.index)
     found: Row = {
         "best": advice.best,
         "certified": advice.certified,

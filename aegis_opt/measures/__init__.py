@@ -9,7 +9,12 @@ from aegis_opt.measures._chi_square import (
 )
 from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
 from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
-from aegis_opt.measures._information import mutual_information, mutual_information_corrected, theils_u
+from aegis_opt.measures._information import (
+    mutual_information,
+    mutual_information_corrected,
+    mutual_information_loo,
+    theils_u,
+)
 from aegis_opt.measures._registry import available_measures, get_measure, register_measure
 from aegis_opt.measures._total_variation import tvd
 
@@ -28,6 +33,7 @@ __all__ = [
     "goodman_kruskal_tau",
     "mutual_information",
     "mutual_information_corrected",
+    "mutual_information_loo",
     "register_measure",
     "theils_u",
     "tvd",

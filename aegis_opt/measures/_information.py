@@ -117,7 +117,7 @@ def mutual_information_loo(F: TableLike) -> Score:
     Returns
     -------
     float or ndarray of shape (...)
-        At most H(Y); negative where rows mislead. 0 for a single label.
+        At most H(Y); negative where rows mislead, and a little below 0 where they tell nothing.
 
     References
     ----------

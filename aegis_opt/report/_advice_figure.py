@@ -100,7 +100,8 @@ def decimals_for(values: npt.ArrayLike, usual: int) -> int:
 
 
 def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
-    limit = _limit(rows, true)
+    by = advice.ranked_by
+    start, limit = (0.0, _limit(rows, true)) if by == "pud" else _ends(rows[by])
     for y, row in enumerate(rows.to_dict("records")):
         winner = row["configuration"] in advice.tied
         colour, line = (_WINNER, _WINNER) if winner else (_OTHER, _FAINT)
@@ -115,23 +116,26 @@ def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray 
             axes.plot(ends, [y, y], color=line, lw=1.8, zorder=1)
         if true is not None:
             axes.plot(true[y], y, "D", color=_TRUTH, ms=4.5, mfc="white", mew=1.3, zorder=2, clip_on=False)
-        axes.plot(row["pud"], y, "o", color=colour, ms=7.5 if winner else 6.5, zorder=3, clip_on=False)
+        axes.plot(row[by], y, "o", color=colour, ms=7.5 if winner else 6.5, zorder=3, clip_on=False)
     names = [str(name) for name in rows["configuration"]]
     axes.set_yticks(range(len(names)), names, parse_math=False, fontsize=9)
     for label, name in zip(axes.get_yticklabels(), names, strict=True):
         if name in advice.tied:
             label.set(color=_WINNER, fontweight="bold")
-    axes.set_xlim(0, limit)
+    axes.set_xlim(start, limit)
     axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def _write_numbers(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
     """Write the table to the right of the dots."""
     digits = get_measure(advice.measure).digits
-    decimals = decimals_for(rows["pud"], digits)
+    by = advice.ranked_by
+    decimals = decimals_for(rows[by], digits)
     ends = rows[["pud_low", "pud_high"]]
     last = 1.1 + (0.0 if true is None else _TRUTH_COLUMN)
-    columns = [(0.85, "right", _OTHER, "● estimate", _texts(rows["pud"], decimals))]
+    columns = [
+        (0.85, "right", _OTHER, "● estimate" if by == "pud" else "● score", _texts(rows[by], decimals))
+    ]
     if true is not None:
         columns.append((0.85 + _TRUTH_COLUMN, "right", _TRUTH, "◇ truth", _texts(true, decimals)))
     if ends["pud_low"].notna().any():
@@ -166,14 +170,22 @@ def _limit(rows: pd.DataFrame, true: FloatArray | None) -> float:
     return (1.03 * reach if reach <= 2.5 * dots else 1.25 * dots) or 1.0
 
 
+def _ends(scores: pd.Series[float]) -> tuple[float, float]:
+    """Return the ends of an axis of scores, which may be negative, with some room beside the dots."""
+    low, high = min(0.0, float(scores.min())), max(0.0, float(scores.max()))
+    return low - (0.03 * (high - low) if low < 0 else 0.0), high + 0.03 * (high - low) or 1.0
+
+
 def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
-    """Mark the deviation of a random choice, and write the axis."""
-    if advice.best is not None and (x := advice.random_choice_pud) < axes.get_xlim()[1]:
+    """Mark what a random choice has, and write the axis."""
+    by, measure = advice.ranked_by, get_measure(advice.measure)
+    if advice.best is not None and (x := float(advice.ranking[by].mean())) < axes.get_xlim()[1]:
         axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
         above: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
         axes.text(x, 1.0, "choosing at random", **above, fontsize=8, color=_INK)
-    unit = get_measure(advice.measure).unit
-    axes.set_xlabel(f"deviation{f' in {unit}' if unit else ''}, less is better", fontsize=8.5, color=_OTHER)
+    better = "more" if by == "score" and measure.higher_is_better else "less"
+    text = f"{'deviation' if by == 'pud' else 'score'}{f' in {measure.unit}' if measure.unit else ''}"
+    axes.set_xlabel(f"{text}, {better} is better", fontsize=8.5, color=_OTHER)
     axes.tick_params(axis="y", length=0, pad=10)
     axes.tick_params(axis="x", colors=_OTHER, labelsize=8, length=3)
     axes.locator_params(axis="x", nbins=6)
@@ -190,13 +202,16 @@ def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: flo
     attributes = len(advice.deviations.columns)
     over = "of the attribute" if attributes == 1 else f"averaged over {attributes} attributes"
     lines = [f"Deviation: how far masking moves the {measure.title} with the label, {over}."]
+    if advice.ranked_by == "score":
+        lines = [f"Score: the {measure.title} with the label after masking, {over}."]
     outside = (rows["pud"] < rows["pud_low"] * (1 - 1e-9)) | (rows["pud"] > rows["pud_high"] * (1 + 1e-9))
     if advice.best is None:
         finding = "No winner: this estimate cannot tell the configurations apart"
     elif len(advice.tied) > 1:
         finding = f"{len(advice.tied)} configurations share the first place"
     else:
-        finding = f"{advice.best} loses the least predictive utility"
+        share = "loses the least" if advice.ranked_by == "pud" else "keeps the most"
+        finding = f"{advice.best} {share} predictive utility"
     if advice.certified:
         finding += ", and that is proved"
         lines.append(

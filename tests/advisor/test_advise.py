@@ -231,3 +231,31 @@ def test_any_table_any_masks_certified_means_certified(seed: int, measure: str, 
     slack = 1e-9 * max(1.0, truth.max())
     assert (ranking["pud_low"] <= truth.reindex(ranking.index) + slack).all()
     assert (truth.reindex(ranking.index) <= ranking["pud_high"] + slack).all()
+
+
+@pytest.mark.parametrize("measure", ["mi_loo", "chi2_corrected", "g3_loo"])
+def test_measures_that_a_mask_may_improve_rank_by_their_masked_value(
+    summary: ao.Summary, measure: str
+) -> None:
+    advice = ao.advise(summary, measure=measure)
+    direction = 1 if ao.get_measure(measure).higher_is_better else -1
+    scores = advice.masked.mean(axis=1)
+    assert advice.best == (direction * scores).idxmax()
+    shown = advice.ranking.set_index("configuration")["score"]
+    assert shown.to_dict() == pytest.approx(scores.to_dict())
+    assert (direction * advice.ranking["score"]).is_monotonic_decreasing
+    assert advice.ranking["pud"].isna().all()
+    assert not advice.certified
+
+
+def test_the_deviation_stands_beside_the_score_where_the_unmasked_tables_are_known() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 40, 200), "y": rng.integers(0, 2, 200)})
+    masks = {"open": {}, "halves": {"a": ao.Bucketize(width=20)}, "closed": {"a": ao.Suppress()}}
+    advice = ao.advise(ao.summarize(frame, "y", masks), measure="mi_loo")
+    table = pd.crosstab(frame["a"], frame["y"]).to_numpy()
+    unmasked = ao.get_measure("mi_loo")(table)
+    known = advice.ranking.set_index("configuration")
+    assert known.loc["open", "pud"] == pytest.approx(0)
+    assert known.loc["closed", "pud"] == pytest.approx(abs(unmasked - known.loc["closed", "score"]))
+    assert advice.best != "open"  # a mask improves the score of values that are nearly unique

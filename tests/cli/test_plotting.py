@@ -64,11 +64,24 @@ def test_no_winner_is_drawn_where_none_is_named(summary: ao.Summary) -> None:
 
 
 def test_a_random_estimate_without_bounds_shows_its_spread(summary: ao.Summary) -> None:
-    advice = ao.advise(summary, "cramers_v", scope="single", rounding="hypergeometric", replicates=4)
-    written = texts(plot_ranking(advice))
+    """Totals that were repaired prove no bounds."""
+    advice = ao.advise(summary, "mi", scope="single", rounding="hypergeometric", replicates=4)
+    unknown = advice.ranking.assign(pud_low=float("nan"), pud_high=float("nan"))
+    written = texts(plot_ranking(replace(advice, ranking=unknown)))
     assert "by this estimate" in written
     assert "standard deviation" in written
     assert "proved" not in written
+
+
+@pytest.mark.parametrize("measure", ["cramers_v", "g3_loo", "mi_loo"])
+def test_a_measure_that_ranks_by_its_masked_value_shows_scores(summary: ao.Summary, measure: str) -> None:
+    advice = ao.advise(summary, measure)
+    figure = plot_ranking(advice)
+    written = texts(figure)
+    better = "less" if measure == "g3_loo" else "more"
+    assert "keeps the most predictive utility by this estimate" in written
+    assert figure.axes[0].get_xlabel().endswith(f"{better} is better")
+    assert "deviation" not in written
 
 
 def test_bounds_that_end_beyond_the_axis_have_an_arrow(summary: ao.Summary) -> None:

@@ -14,7 +14,7 @@ from aegis_opt.measures import Measure, _registry, available_measures, g3_error,
 
 BUILT_IN = (
     "mi", "chi2", "g3", "g1", "g2", "cramers_v", "theils_u", "gk_tau",
-    "mi_corrected", "chi2_corrected", "cramers_v_corrected", "g3_loo",
+    "mi_corrected", "chi2_corrected", "cramers_v_corrected", "g3_loo", "mi_loo",
 )  # fmt: skip
 MINE = Measure("mine", "my error", g3_error, higher_is_better=False, monotone=True)
 

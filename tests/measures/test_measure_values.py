@@ -177,7 +177,9 @@ def test_leave_one_out_of_fractional_counts(table: list[list[float]], expected: 
 @pytest.mark.parametrize("table", [[[3, 5, 4]], [[3, 5, 4], [0, 0, 0]], [[7, 0], [2, 0], [3, 0]]])
 def test_one_row_or_one_label_tells_nothing(name: str, table: list[list[int]]) -> None:
     measure = get_measure(name)
-    if measure.higher_is_better:
+    if name == "mi_loo":  # a record that is left out of its only row is predicted a little worse
+        assert -1 < measure(table) <= 0
+    elif measure.higher_is_better:
         assert measure(table) == 0
     elif np.count_nonzero(np.sum(table, axis=0)) == 1:
         assert measure(table) == 0  # nothing to get wrong
@@ -196,7 +198,7 @@ def test_one_row_gives_exactly_zero(F: np.ndarray) -> None:
 def test_extreme_counts_stay_finite(name: str) -> None:
     measure = get_measure(name)
     for F in ([[1e-320, 1], [1, 1e-320]], [[1e300, 1], [1, 1e300]], [[1e-300, 0], [1e300, 1]], [[1e-9, 0]]):
-        assert math.isfinite(measure(F))
+        assert math.isfinite(measure(np.ceil(F) if measure.whole_counts else F))
 
 
 def test_mutual_information_keeps_its_digits_with_large_counts() -> None:
