@@ -1,6 +1,7 @@
 """Measures of how well an attribute predicts the label, computed from a table of their joint counts."""
 
 from aegis_opt.measures._base import Measure
+from aegis_opt.measures._chance import chance_share, expected_by_chance
 from aegis_opt.measures._chi_square import (
     chi_square,
     chi_square_corrected,
@@ -21,10 +22,12 @@ from aegis_opt.measures._total_variation import tvd
 __all__ = [
     "Measure",
     "available_measures",
+    "chance_share",
     "chi_square",
     "chi_square_corrected",
     "cramers_v",
     "cramers_v_corrected",
+    "expected_by_chance",
     "g1_error",
     "g2_error",
     "g3_error",

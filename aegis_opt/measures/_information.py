@@ -129,7 +129,7 @@ def mutual_information_loo(F: TableLike) -> Score:
     >>> mutual_information_loo([[1, 0], [0, 1], [1, 0], [0, 1]])
     0.0
     >>> round(mutual_information_loo([[50, 0], [0, 50]]), 4)
-    0.9857
+    0.9855
     """
     counts = as_counts(F)
     check_whole(counts, "mi_loo")

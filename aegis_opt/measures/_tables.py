@@ -95,7 +95,7 @@ def check_whole(counts: Counts, measure: str) -> None:
     if is_bad.any():
         bad = _first(is_bad)
         raise InvalidInput(
-            f"measure {measure!r} leaves single records out, so it is defined for whole counts only, but "
+            f"measure {measure!r} is defined for whole counts only here, but "
             f"cell {list(bad)} holds {counts.cells[bad]:g}: round the table first"
         )
 
