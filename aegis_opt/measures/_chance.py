@@ -44,7 +44,7 @@ def expected_by_chance(measure: str | Measure, F: TableLike, *, seed: int = 0) -
 
     Examples
     --------
-    >>> round(expected_by_chance("mi", np.eye(2, dtype=int)[[0, 1, 0, 1]]), 6)  # unique values say all there is
+    >>> round(expected_by_chance("mi", [[1, 0], [0, 1], [1, 0], [0, 1]]), 6)  # unique values: all is chance
     1.0
     >>> round(expected_by_chance("chi2", [[30, 20], [20, 30]]), 4)
     1.0101
