@@ -85,20 +85,19 @@ def _expected_information(rows: Array, labels: Array, n: float) -> float:
     from scipy.special import gammaln
 
     totals, times = np.unique(rows, return_counts=True)
-    found = 0.0
-    for r, multiplicity in zip(totals.tolist(), times.tolist(), strict=True):
-        for label in labels.tolist():
-            mean = r * label / n
-            reach = 20 + 12 * np.sqrt(mean * (1 - r / n) * (1 - label / n))  # beyond, nothing is left
-            low = max(1.0, r + label - n, np.floor(mean - reach))
-            c = np.arange(low, min(r, label, np.ceil(mean + reach)) + 1)
-            log_probability = (
-                _log_choose(gammaln, label, c) + _log_choose(gammaln, n - label, r - c)
-            ) - _log_choose(gammaln, n, r)
-            found += multiplicity * float(np.sum(c * np.log2(n * c / (r * label)) * np.exp(log_probability)))
-    return max(found / n, 0.0)
+    r, label = (each.ravel() for each in np.meshgrid(totals, labels, indexing="ij"))
+    mean = r * label / n
+    reach = 20 + 12 * np.sqrt(mean * (1 - r / n) * (1 - label / n))  # beyond, nothing is left
+    low = np.maximum(np.maximum(1.0, r + label - n), np.floor(mean - reach))
+    high = np.minimum(np.minimum(r, label), np.ceil(mean + reach))
+    sizes = np.maximum(high - low + 1, 0).astype(np.int64)
+    begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    c = np.repeat(low, sizes) + np.arange(sizes.sum()) - begins
+    times, r, label = (np.repeat(each, sizes) for each in (np.repeat(times, len(labels)), r, label))
 
+    def log_choose(n: Array | float, k: Array) -> Array:
+        found: Array = gammaln(np.add(n, 1)) - gammaln(k + 1) - gammaln(n - k + 1)
+        return found
 
-def _log_choose(gammaln: np.ufunc, n: float, k: Array | float) -> Array:
-    found: Array = gammaln(n + 1) - gammaln(np.add(k, 1)) - gammaln(n - k + 1)
-    return found
+    probability = np.exp(log_choose(label, c) + log_choose(n - label, r - c) - log_choose(n, r))
+    return max(float(np.sum(times * c * np.log2(n * c / (r * label)) * probability)) / n, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._json import check_text
 from aegis_opt._options import is_whole
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
@@ -21,6 +20,8 @@ from aegis_opt.errors import SummaryError, UnknownName
 from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
+from aegis_opt.summary._scores import ScoreSummary, SharedScore
+from aegis_opt.summary._shared_data import SharedData, check_names
 
 MOST_RECORDS = 2**53
 """How many records a summary may count: beyond, floating-point numbers do not tell two counts apart."""
@@ -28,37 +29,8 @@ MOST_RECORDS = 2**53
 _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
 
-class _SharedData:
-    """A frozen dataclass of arrays and mappings: equal by content, and copied by its own constructor."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _convert(self, **converted: Any) -> None:
-        """Replace arguments by read-only copies, past the lock on assignment, as `cached_property` does."""
-        vars(self).update(converted)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(_equal(mine, vars(other)[name]) for name, mine in vars(self).items())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only views of dictionaries are neither copied nor pickled
-        return type(self), tuple(_writable(vars(self)[field.name]) for field in fields(self))  # type: ignore[arg-type]
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return bool(one == other)
-
-
-def _writable(value: Any) -> Any:
-    return {k: _writable(v) for k, v in value.items()} if isinstance(value, MappingProxyType) else value
-
-
 @dataclass(frozen=True, eq=False)
-class MaskedTable(_SharedData):
+class MaskedTable(SharedData):
     """Joint table of a masked attribute and the label.
 
     Parameters
@@ -98,7 +70,7 @@ class MaskedTable(_SharedData):
 
 
 @dataclass(frozen=True, eq=False)
-class AttributeSummary(_SharedData):
+class AttributeSummary(SharedData):
     """What is shared about one attribute.
 
     Parameters
@@ -137,7 +109,7 @@ class AttributeSummary(_SharedData):
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(_SharedData):
+class Summary(SharedData):
     """All that leaves the provider: enough to advise on configurations, without the raw joint tables.
 
     Parameters
@@ -154,6 +126,8 @@ class Summary(_SharedData):
         The attributes that at least one configuration masks.
     configurations : mapping of str to (mapping of str to int)
         For each configuration and attribute, which of the attribute's masked tables it releases.
+    numbers : ScoreSummary, optional
+        Scores and values of measures that the provider computed from the records, where they are shared, too.
 
     Raises
     ------
@@ -177,6 +151,7 @@ class Summary(_SharedData):
     label_counts: IntArray
     attributes: Mapping[str, AttributeSummary]
     configurations: Mapping[str, Mapping[str, int]]
+    numbers: ScoreSummary | None = None
 
     def __post_init__(self) -> None:
         chosen = {name: MappingProxyType(dict(tables)) for name, tables in self.configurations.items()}
@@ -186,11 +161,22 @@ class Summary(_SharedData):
             attributes=MappingProxyType(dict(self.attributes)),
             configurations=MappingProxyType(chosen),
         )
-        self._check_names()
+        check_names(self.label, self.attributes, self.configurations)
         self._check_label()
         for name, attribute in self.attributes.items():
             self._check_attribute(name, attribute)
         self._check_configurations()
+        if self.numbers is not None and self.numbers.configurations != self.configurations:
+            raise SummaryError("the scores of a summary must be of the same configurations as its tables")
+
+    @property
+    def scores(self) -> Mapping[str, SharedScore]:
+        """Scores of all masked attributes together, where they are shared."""
+        return {} if self.numbers is None else self.numbers.scores
+
+    def spec(self, configuration: str, attribute: str) -> Mapping[str, Any]:
+        """Return the mask of an attribute in a configuration, as configuration files write it."""
+        return self.masked_table(configuration, attribute).spec
 
     @property
     def n_records(self) -> int:
@@ -288,8 +274,8 @@ class Summary(_SharedData):
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Summary:
-        """Read a summary that `save` wrote, and check everything in the file."""
+    def load(cls, path: str | os.PathLike[str]) -> Summary | ScoreSummary:
+        """Read a summary that `save` wrote, of tables, of scores or of both; check everything in the file."""
         from aegis_opt.summary._file import load
 
         return load(path)
@@ -321,16 +307,6 @@ class Summary(_SharedData):
                 f"known: {', '.join(KINDS)}"
             )
         check_classes(self.label, self.label_values, self.label_counts)
-
-    def _check_names(self) -> None:
-        names = {"label": [self.label], "attribute": self.attributes, "configuration": self.configurations}
-        for what, given in names.items():
-            for name in given:
-                if not isinstance(name, str) or not name:
-                    raise SummaryError(
-                        f"the name of the {what} must be a text that is not empty, not {name!r}"
-                    )
-                check_text(name, SummaryError)
 
     def _check_attribute(self, name: str, attribute: AttributeSummary) -> None:
         where = f"attribute {shown(name)}"

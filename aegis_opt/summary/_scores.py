@@ -1,0 +1,227 @@
+"""Numbers in place of tables: what a summary shares where no counts leave the provider."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from aegis_opt._options import is_number, is_whole
+from aegis_opt._shown import shown
+from aegis_opt.errors import SummaryError
+from aegis_opt.summary._shared_data import SharedData, check_names
+
+Number = float | None
+"""A number, or None where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedScore(SharedData):
+    """A score of every configuration; higher is better.
+
+    Parameters
+    ----------
+    title : str
+        What people read.
+    monotone : bool
+        Whether merging values never raises the score.
+    values : mapping of str to float
+        The score of each configuration; None where there is none.
+    folds : mapping of str to sequence of float, optional
+        The score of each configuration in each fold of the records.
+    stages : mapping of str to int, optional
+        How far each configuration came, where not all are scored alike. Those of a higher stage rank first.
+    """
+
+    title: str
+    monotone: bool
+    values: Mapping[str, Number]
+    folds: Mapping[str, tuple[Number, ...]] | None = None
+    stages: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        folds = None if self.folds is None else {name: tuple(each) for name, each in self.folds.items()}
+        self._convert(
+            values=MappingProxyType(dict(self.values)),
+            folds=None if folds is None else MappingProxyType(folds),
+            stages=None if self.stages is None else MappingProxyType(dict(self.stages)),
+        )
+
+    def check(self, name: str, configurations: Mapping[str, Any]) -> None:
+        """Refuse a score that does not fit the configurations."""
+        where = f"score {shown(name)}"
+        for part in (self.values, self.folds, self.stages):
+            if part is not None and set(part) != set(configurations):
+                odd = sorted(set(part) ^ set(configurations))
+                raise SummaryError(
+                    f"{where} must be of every configuration and no others; check {shown(odd)}"
+                )
+        folds = [*(self.folds or {}).values()]
+        for numbers in (self.values.values(), *folds):
+            for value in numbers:
+                _check_number(value, where)
+        if len({len(each) for each in folds}) > 1:
+            raise SummaryError(f"{where} must have as many folds for every configuration")
+        for stage in (self.stages or {}).values():
+            if not is_whole(stage) or stage < 0:
+                raise SummaryError(
+                    f"{where} has the stage {shown(stage)}; stages are whole numbers from 0 up"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredAttribute(SharedData):
+    """What is shared about one attribute: values of measures, and no counts.
+
+    Parameters
+    ----------
+    masks : sequence of mapping
+        The distinct masks, as configuration files write them.
+    measures : mapping of str to sequence of float
+        For each measure, its value under each mask.
+    unmasked : mapping of str to float
+        For each measure, its value without a mask, where it is shared.
+    chance : mapping of str to sequence of float
+        For each measure, the share of its value under each mask that shuffled labels would give, too.
+    """
+
+    masks: tuple[Mapping[str, Any], ...]
+    measures: Mapping[str, tuple[Number, ...]]
+    unmasked: Mapping[str, Number] = field(default_factory=dict)
+    chance: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._convert(
+            masks=tuple(MappingProxyType(dict(spec)) for spec in self.masks),
+            measures=MappingProxyType({name: tuple(values) for name, values in self.measures.items()}),
+            unmasked=MappingProxyType(dict(self.unmasked)),
+            chance=MappingProxyType({name: tuple(values) for name, values in self.chance.items()}),
+        )
+
+    def check(self, name: str) -> None:
+        """Refuse numbers that do not fit the masks."""
+        where = f"attribute {shown(name)}"
+        if not self.masks:
+            raise SummaryError(f"{where} has no masks")
+        for measure, values in [*self.measures.items(), *self.chance.items()]:
+            if len(values) != len(self.masks):
+                raise SummaryError(
+                    f"{where} has {len(values)} values of {shown(measure)} for {len(self.masks)} masks"
+                )
+            for value in values:
+                _check_number(value, where)
+        for measure, value in self.unmasked.items():
+            _check_number(value, where)
+            if measure not in self.measures:
+                raise SummaryError(f"{where} has an unmasked value of {shown(measure)}, but no masked ones")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSummary(SharedData):
+    """All that leaves the provider where only numbers are shared: no count, and no value of any column.
+
+    Parameters
+    ----------
+    label : str
+        Name of the class label.
+    attributes : mapping of str to MeasuredAttribute
+        The attributes that at least one configuration masks.
+    configurations : mapping of str to (mapping of str to int)
+        For each configuration and attribute, which of the attribute's masks it uses.
+    scores : mapping of str to SharedScore
+        Scores of all masked attributes together.
+
+    Examples
+    --------
+    >>> import aegis_opt as ao
+    >>> clinic = ao.datasets.clinic(500)
+    >>> shared = ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="scores")
+    >>> list(shared.scores), list(shared.attributes["age"].measures)
+    (['r2_gcv', 'r2_cv'], ['mi', 'mi_loo', 'g3'])
+    """
+
+    label: str
+    attributes: Mapping[str, MeasuredAttribute]
+    configurations: Mapping[str, Mapping[str, int]]
+    scores: Mapping[str, SharedScore]
+
+    def __post_init__(self) -> None:
+        chosen = {name: MappingProxyType(dict(masks)) for name, masks in self.configurations.items()}
+        self._convert(
+            attributes=MappingProxyType(dict(self.attributes)),
+            configurations=MappingProxyType(chosen),
+            scores=MappingProxyType(dict(self.scores)),
+        )
+        check_names(self.label, self.attributes, self.configurations)
+        if not self.configurations or not self.attributes:
+            raise SummaryError("a summary needs at least one configuration and one attribute")
+        for name, attribute in self.attributes.items():
+            attribute.check(name)
+            if set(attribute.measures) != set(self.measures):
+                raise SummaryError(f"attribute {shown(name)} has other measures than the first attribute")
+        for name, chosen_masks in self.configurations.items():
+            self._check_configuration(name, chosen_masks)
+        for name, score in self.scores.items():
+            score.check(name, self.configurations)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures whose values are shared."""
+        return tuple(next(iter(self.attributes.values())).measures)
+
+    def spec(self, configuration: str, attribute: str) -> Mapping[str, Any]:
+        """Return the mask of an attribute in a configuration, as configuration files write it."""
+        return self.attributes[attribute].masks[self.configurations[configuration][attribute]]
+
+    def report(self) -> pd.DataFrame:
+        """List what a stranger learns from the file.
+
+        Returns
+        -------
+        DataFrame
+            One row per attribute: attribute, masks (how many), measures (whose values are shared), unmasked
+            (whether the value without a mask is shared, too).
+        """
+        rows = [
+            (name, len(a.masks), ", ".join(a.measures), bool(a.unmasked))
+            for name, a in self.attributes.items()
+        ]
+        return pd.DataFrame(rows, columns=["attribute", "masks", "measures", "unmasked"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the summary to one JSON file: .json, or .json.gz to compress it."""
+        from aegis_opt.summary._file import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"ScoreSummary(label={self.label!r}, {len(self.attributes)} attributes, "
+            f"{len(self.configurations)} configurations, scores {', '.join(self.scores) or 'none'}, "
+            f"measures {', '.join(self.measures) or 'none'})"
+        )
+
+    def _check_configuration(self, name: str, chosen: Mapping[str, int]) -> None:
+        if set(chosen) != set(self.attributes):
+            odd = sorted(set(chosen) ^ set(self.attributes))
+            raise SummaryError(
+                f"configuration {shown(name)} must choose a mask of every attribute and no others; "
+                f"check {shown(odd)}"
+            )
+        for attribute, index in chosen.items():
+            n_masks = len(self.attributes[attribute].masks)
+            if not is_whole(index) or not 0 <= index < n_masks:
+                raise SummaryError(
+                    f"configuration {shown(name)} chooses mask {shown(index)} of {shown(attribute)}, "
+                    f"which has masks 0 to {n_masks - 1}"
+                )
+
+
+def _check_number(value: object, where: str) -> None:
+    if value is not None and (not is_number(value) or not math.isfinite(value)):  # type: ignore[arg-type]
+        raise SummaryError(f"{where} has the value {shown(value)}, which is no number: make the file again")
