@@ -21,7 +21,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("domain",),
     ("sources",),
     ("masks",),
-    ("distances", "measures"),
+    ("distances", "measures", "scores"),
     ("problem",),
     ("summary",),
     ("rounding",),

@@ -21,7 +21,7 @@ from aegis_opt.measures import Measure, get_measure
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.summary import Summary
 from aegis_opt.summary._model import merge_rows
-from aegis_opt.summary._summarize import scan_masked, summary_of
+from aegis_opt.summary._summarize import open_masked, summary_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,8 @@ class ScannedCase:
 def scan_case(case: Case) -> ScannedCase:
     """Scan a data set once, summarise it, and keep the raw tables to judge by."""
     start = time.perf_counter()
-    counts, masks = scan_masked(case.source, case.label, case.configurations)
-    summary = summary_of(counts, masks, histograms=True)
+    with open_masked(case.source, case.label, case.configurations) as (counts, masks, _):
+        summary = summary_of(counts, masks, histograms=True)
     seconds = time.perf_counter() - start
     raw = {name: joint.table for name, joint in counts.attributes.items()}
     return ScannedCase(case.name, summary, raw, _fingerprint(summary, raw), seconds)

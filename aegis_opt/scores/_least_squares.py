@@ -57,9 +57,10 @@ class Design:
     def moments(self) -> Moments:
         """Add up the counts of the classes that share a column; one entry for each fold."""
         p, n_folds = self.p, self.pairs.n_folds
-        key = self.columns[self.pairs.first] * p + self.columns[self.pairs.second]
+        key = (self.columns * p)[self.pairs.first]
+        key += self.columns[self.pairs.second]
         if self.pairs.fold is not None:
-            key += self.pairs.fold * (p * p)
+            key += (np.arange(n_folds) * (p * p))[self.pairs.fold]
         products = np.bincount(key, weights=self.pairs.counts, minlength=n_folds * p * p)
         products = products.reshape(n_folds, p, p)
         products += products.transpose(0, 2, 1)
@@ -109,11 +110,20 @@ class Moments:
 
     def total(self) -> Moments:
         """All folds together."""
-        return Moments(*(each.sum(axis=0, keepdims=True) for each in vars(self).values()))
+        parts = (self.products, self.labels, self.label_counts)
+        return Moments(*(part.sum(axis=0, keepdims=True) for part in parts))
 
-    def without(self, fold: int) -> Moments:
-        """All folds but one."""
-        return Moments(*(each.sum(axis=0, keepdims=True) - each[[fold]] for each in vars(self).values()))
+    def minus(self, other: Moments) -> Moments:
+        """The records that are not among the other ones."""
+        return Moments(
+            self.products - other.products,
+            self.labels - other.labels,
+            self.label_counts - other.label_counts,
+        )
+
+    def fold(self, fold: int) -> Moments:
+        """One fold alone."""
+        return Moments(self.products[[fold]], self.labels[[fold]], self.label_counts[[fold]])
 
 
 def r2_gcv(design: Design, penalty: float = PENALTY) -> float:
@@ -154,11 +164,12 @@ def r2_cv(design: Design, penalty: float = PENALTY) -> tuple[float, FloatArray]:
     + w'M_f w: no record is needed. A fold without records, or that holds all of them, has no value (NaN).
     """
     moments = design.moments()
+    everything = moments.total()
     n_folds = len(moments.products)
     rss, tss = np.full(n_folds, np.nan), np.full(n_folds, np.nan)
     for fold in range(n_folds):
         M, B, held = moments.products[fold], moments.labels[fold], moments.label_counts[fold]
-        others = moments.without(fold)
+        others = everything.minus(moments.fold(fold))
         n, n_fold = float(others.label_counts.sum()), float(held.sum())
         if n == 0 or n_fold == 0:
             continue

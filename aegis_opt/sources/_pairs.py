@@ -28,7 +28,7 @@ class PairCounts:
     first: IntArray  # of each pair, the class of the attribute that comes first
     second: IntArray
     fold: IntArray | None  # the fold of each entry; None where there is one fold only
-    counts: IntArray
+    counts: npt.NDArray[np.float64]  # whole numbers, as sums of products want them
     labels: IntArray  # folds x classes x labels
 
     @classmethod
@@ -44,7 +44,9 @@ class PairCounts:
             np.concatenate(parts) for parts in zip(*cells, (empty,) * 4, strict=True)
         )
         by_class = np.concatenate(labels, axis=1)
-        return cls(tuple(sizes), first, second, fold if len(by_class) > 1 else None, counts, by_class)
+        return cls(
+            tuple(sizes), first, second, fold if len(by_class) > 1 else None, counts.astype(float), by_class
+        )
 
     @property
     def n_folds(self) -> int:
@@ -63,6 +65,10 @@ class CountableRecords(ABC):
     @abstractmethod
     def pairs(self, classes: Sequence[IntArray], n_folds: int = 1, seed: int = 0) -> PairCounts:
         """Count pairs of classes; `classes[i][a]` is the class of value a of attribute i."""
+
+    def held(self, n_records: int) -> CountableRecords:  # noqa: ARG002
+        """Return the records in memory, if they fit there and may leave their engine."""
+        return self
 
     @abstractmethod
     def sample(self, rows: int, seed: int) -> CodedRecords:

@@ -68,7 +68,7 @@ class QueriedRecords(CountableRecords):
     attributes: Sequence[CountedColumn]
 
     def held(self, n_records: int) -> CountableRecords:
-        """Fetch the records if they may leave the engine and fit into memory, else stay as they are."""
+        """Fetch the records, or count them where they are."""
         columns = [self.label, *self.attributes]
         fits = n_records * len(columns) <= MOST_HELD
         if not self.records.may_leave or not (fits or self.records.in_order):

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal, get_args
 
-from aegis_opt._options import flag
-from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
+from aegis_opt._options import flag, one_of
+from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
-from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine, scan
+from aegis_opt.measures import Measure
+from aegis_opt.scores import Score
+from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
+from aegis_opt.sources._many_values import Policy
+from aegis_opt.sources._pairs import CountableRecords
+from aegis_opt.sources._scan import open_scan
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
+from aegis_opt.summary._numbers import NumbersToShare
+from aegis_opt.summary._scores import ScoreSummary
+
+Share = Literal["tables", "scores", "both"]
 
 
 def summarize(
@@ -20,11 +32,16 @@ def summarize(
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool = True,
     *,
+    share: Share = "tables",
+    scores: Iterable[str | Score] | None = None,
+    measures: Iterable[str | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | None = None,
-) -> Summary:
+) -> Summary | ScoreSummary:
     """Scan a source once and keep only what may be shared.
 
     The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
@@ -41,6 +58,18 @@ def summarize(
         column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
     histograms : bool
         Whether to share how often each value of an attribute occurs.
+    share : {"tables", "scores", "both"}
+        "tables" shares the masked joint tables. "scores" shares numbers in their place: no count and no value
+        of any column, except those that masks name. "both" shares both.
+    scores : sequence of str or Score, optional
+        How all masked attributes together are scored (see `aegis_opt.scores`): by default "r2_gcv", "r2_cv".
+    measures : sequence of str or Measure, optional
+        The measures whose values of each masked attribute are shared in numbers; by default "mi", "mi_loo"
+        and "g3".
+    unmasked : bool
+        Whether to share the values of the measures without a mask, too: deviations are then exact.
+    digits : int, optional
+        Significant digits of the numbers; many exact numbers can give counts away. By default all.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -54,7 +83,7 @@ def summarize(
 
     Returns
     -------
-    Summary
+    Summary, or ScoreSummary for share="scores"
         Equal masks of an attribute are stored once.
 
     Examples
@@ -67,29 +96,34 @@ def summarize(
     ([[2, 1]], None)
     """
     flag("histograms", histograms)  # the text "no" would count as yes, and share what was not to be shared
-    counts, masks = scan_masked(
-        source,
-        label,
-        configurations,
-        max_values=max_values,
-        on_many_values=on_many_values,
-        memory=memory,
-        progress=progress,
-    )
-    return summary_of(counts, masks, histograms)
+    numbers = None
+    if one_of("share", share, get_args(Share)) != "tables":
+        numbers = NumbersToShare(scores, measures, unmasked, digits)
+    elif scores is not None or measures is not None or unmasked or digits is not None:
+        raise InvalidOption(
+            "scores, measures, unmasked and digits are about numbers that are shared: pass share='scores', "
+            "or share='both'"
+        )
+    policy = Policy.of(max_values, on_many_values)
+    with open_masked(source, label, configurations, policy, memory, progress) as (counts, masks, records):
+        summary = summary_of(counts, masks, histograms)
+        if numbers is None:
+            return summary
+        held = records.held(counts.n_records)
+        shared = numbers.of(summary, counts, held)
+    return shared if share == "scores" else replace(summary, numbers=shared)
 
 
-def scan_masked(
+@contextmanager
+def open_masked(
     source: object,
     label: str | None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None,
-    *,
-    max_values: int | None = None,
-    on_many_values: OnManyValues | None = None,
+    policy: Policy | None = None,
     memory: str | None = None,
     progress: Progress | None = None,
-) -> tuple[Scan, dict[str, dict[str, Mask]]]:
-    """Count the attributes that some configuration masks; return the counts and the checked masks."""
+) -> Iterator[tuple[Scan, dict[str, dict[str, Mask]], CountableRecords]]:
+    """Count the attributes that some configuration masks; give counts, checked masks and open records."""
     given = _configurations(configurations)
     label = label if label is not None else given.label
     if label is None:
@@ -111,16 +145,9 @@ def scan_masked(
             if attribute not in known:
                 raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
     masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
-    counts = scan(
-        engine,
-        label,
-        [name for name in known if name in masked],
-        max_values=max_values,
-        on_many_values=on_many_values,
-        memory=memory,
-        progress=progress,
-    )
-    return counts, masks
+    chosen = [name for name in known if name in masked]
+    with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
+        yield counts, masks, records
 
 
 def summary_of(counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms: bool) -> Summary:
