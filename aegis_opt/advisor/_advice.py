@@ -7,6 +7,36 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt.measures import Measure
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What configurations are ranked by: a measure of the masked attributes, or a score of all together.
+
+    Parameters
+    ----------
+    name, title : str
+        What users type, and what people read.
+    higher_is_better : bool
+        Which end of the values is the better one.
+    unit : str
+        Such as "bits"; empty for plain numbers.
+    digits : int
+        Decimals worth showing.
+    """
+
+    name: str
+    title: str
+    higher_is_better: bool = True
+    unit: str = ""
+    digits: int = 4
+
+    @classmethod
+    def of(cls, measure: Measure) -> Criterion:
+        """Describe a measure."""
+        return cls(measure.name, measure.title, measure.higher_is_better, measure.unit, measure.digits)
+
 
 @dataclass(frozen=True, eq=False)
 class Advice:
@@ -30,8 +60,10 @@ class Advice:
         Degenerate estimates, disclosed attributes, ties, totals that the tables miss or that were repaired.
     reason : str
         Why this winner, or why none.
-    measure, scope, solver : str
-        What was asked for.
+    criterion : Criterion
+        What the configurations are ranked by; `measure` is its name.
+    scope, solver : str or None
+        How tables were reconstructed; None where none were.
     deviations : DataFrame
         Configuration x attribute: the estimated deviation of each attribute (their mean is `pud`).
     masked : DataFrame
@@ -41,6 +73,11 @@ class Advice:
         and the worst status and largest residual of all tables that were measured, after rounding.
     replicates : DataFrame or None
         Replicate x configuration: the deviation in each random replicate.
+    equivalent : tuple of str
+        Configurations that the data cannot tell apart from the winner, which is one of them; empty where
+        nothing is known about that.
+    by_mi : Advice or None
+        The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
         Time per phase.
     """
@@ -51,13 +88,15 @@ class Advice:
     certified: bool
     warnings: tuple[str, ...]
     reason: str
-    measure: str
-    scope: str
-    solver: str
+    criterion: Criterion
+    scope: str | None
+    solver: str | None
     deviations: pd.DataFrame
     masked: pd.DataFrame
     attributes: pd.DataFrame
-    replicates: pd.DataFrame | None
+    replicates: pd.DataFrame | None = None
+    equivalent: tuple[str, ...] = ()
+    by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     def ranking_by_attribute(self) -> pd.DataFrame:
@@ -66,6 +105,11 @@ class Advice:
         taken = set(self.ranking.columns)
         wide.columns = [f"{name} (attribute)" if name in taken else name for name in wide.columns]
         return pd.concat([self.ranking, wide], axis="columns")
+
+    @property
+    def measure(self) -> str:
+        """Name of the measure or score that the configurations are ranked by."""
+        return self.criterion.name
 
     @property
     def ranked_by(self) -> str:
@@ -83,7 +127,7 @@ class Advice:
         def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
             return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
-        return {
+        document = {
             "best": self.best,
             "tied": list(self.tied),
             "certified": self.certified,
@@ -95,8 +139,10 @@ class Advice:
             "ranking": records(self.ranking),
             "deviations": {str(name): row.to_dict() for name, row in self.deviations.iterrows()},
             "attributes": records(self.attributes),
+            "equivalent": list(self.equivalent),
             "seconds": dict(self.seconds),
         }
+        return document if self.by_mi is None else document | {"by_mi": self.by_mi.to_dict()}
 
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimated"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import one_of
-from aegis_opt.advisor._advice import Advice
+from aegis_opt._options import flag, one_of
+from aegis_opt.advisor._advice import Advice, Criterion
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
+from aegis_opt.advisor._by_numbers import by_measure, by_score
 from aegis_opt.advisor._deviation import Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._question import (
@@ -23,12 +25,21 @@ from aegis_opt.advisor._question import (
     use_histograms,
 )
 from aegis_opt.advisor._solved import SolvedTables
-from aegis_opt.advisor._words import DEGENERATE, reason, warnings_about_order, warnings_about_tables
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.advisor._words import (
+    DEGENERATE,
+    compared_with_mi,
+    reason,
+    warning_about_chance,
+    warnings_about_order,
+    warnings_about_tables,
+)
+from aegis_opt.errors import InvalidOption, UnknownMeasure
+from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.scores import available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.sources import Progress
-from aegis_opt.summary import Summary
+from aegis_opt.summary import ScoreSummary, SharedScore, Summary
 
 
 class Advisor:
@@ -52,28 +63,94 @@ class Advisor:
     [True, True, True]
     """
 
-    def __init__(self, summary: Summary | str | os.PathLike[str]) -> None:
-        self.summary = summary if isinstance(summary, Summary) else Summary.load(summary)
-        self._solved = SolvedTables(self.summary)
+    def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
+        self.summary = summary if isinstance(summary, Summary | ScoreSummary) else Summary.load(summary)
+        if isinstance(self.summary, Summary):
+            self._solved = SolvedTables(self.summary)
 
     def advise(
         self,
-        measure: str | Measure = "mi",
-        solver: str | Reconstructor = "ipf",
-        scope: Scope = "pooled",
+        measure: str | Measure = "auto",
+        solver: str | Reconstructor | None = None,
+        scope: Scope | None = None,
         rounding: str | None = None,
         seed: int = 0,
         *,
         replicates: int | None = None,
         histograms: bool | None = None,
+        chance: bool = False,
         progress: Progress | None = None,
         **options: Any,
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
-        summary = self.summary
+        summary, numbers = self.summary, self._numbers
+        how = {"solver": solver, "scope": scope, "rounding": rounding, "replicates": replicates}
+        how |= {"histograms": histograms} | options
+        given = {name: value for name, value in how.items() if value is not None}
+        flag("chance", chance)
+        chosen = self._automatic() if isinstance(measure, str) and measure == "auto" else measure
+        scored = isinstance(chosen, str) and chosen in self._scores
+        if given and (isinstance(summary, ScoreSummary) or (scored and measure != "auto")):
+            raise InvalidOption(
+                f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or ask "
+                "for a measure of a summary that shares tables"
+            )
+        if scored:
+            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes)
+        elif isinstance(summary, Summary):
+            advice = self._by_tables(chosen, seed, given, progress)
+        else:
+            advice = by_measure(self._shared_measure(chosen), summary)
+        if chance:
+            advice = self._with_chance(advice)
+        if measure != "auto":
+            return advice
+        if "mi" in (*self._measures, *(() if numbers is None else numbers.measures)):
+            beside = self.advise("mi", seed=seed, progress=progress, **given)
+            advice = compared_with_mi(advice, beside, self._chance_of_mi)
+        return advice
+
+    @property
+    def _numbers(self) -> ScoreSummary | None:
+        return self.summary if isinstance(self.summary, ScoreSummary) else self.summary.numbers
+
+    @property
+    def _scores(self) -> Mapping[str, SharedScore]:
+        return {} if self._numbers is None else self._numbers.scores
+
+    @property
+    def _measures(self) -> tuple[str, ...]:
+        """The measures that can be asked for: any of tables, else those that were shared."""
+        return available_measures() if isinstance(self.summary, Summary) else self.summary.measures
+
+    def _automatic(self) -> str:
+        """The best judge that was shared: a race, else `r2_gcv`, else leave-one-out mutual information."""
+        raced = [name for name, score in self._scores.items() if score.stages is not None]
+        wanted = [*raced, "r2_gcv", "mi_loo", *self._scores, *self._measures]
+        return next(name for name in wanted if name in self._scores or name in self._measures)
+
+    def _shared_measure(self, measure: str | Measure) -> Measure:
+        """Return a measure whose values were shared."""
+        name = measure.name if isinstance(measure, Measure) else measure
+        if name not in self._measures:
+            known = [*self._scores, *self._measures]
+            hint = "These are the scores and measures that the provider shared; ask for another summary."
+            raise UnknownMeasure("measure", name, known, hint)
+        return get_measure(measure)
+
+    def _by_tables(
+        self, measure: str | Measure, seed: int, given: Mapping[str, Any], progress: Progress | None
+    ) -> Advice:
+        """Reconstruct what is not shared, and rank."""
+        summary = self._solved.summary
+        options = dict(given)
+        scope = options.pop("scope", "pooled")
+        replicates, histograms = options.pop("replicates", None), options.pop("histograms", None)
+        solver, rounding = options.pop("solver", "ipf"), options.pop("rounding", None)
+        chosen = self._known_measure(measure)
         configured = configured_solver(solver, rounding, seed, options)
         question = Question(
-            get_measure(measure),
+            chosen,
             configured,
             one_of("scope", scope, get_args(Scope)),
             replicate_count(replicates, configured),
@@ -92,11 +169,51 @@ class Advisor:
             progress("done", len(summary.attributes), len(summary.attributes))
         return advice
 
+    def _known_measure(self, measure: str | Measure) -> Measure:
+        """Look a measure up; say which scores there are, where it is none."""
+        if isinstance(measure, str) and measure in available_scores() and measure not in self._scores:
+            raise UnknownMeasure(
+                "score",
+                measure,
+                [*self._scores, *self._measures],
+                "The provider computes scores from the records: summarize(..., share='scores' or 'both').",
+            )
+        return get_measure(measure)
+
+    def _chance_of_mi(self, configuration: str, attribute: str) -> float:
+        """Share of an attribute's mutual information, as a configuration masks it, that is chance."""
+        place = self.summary.configurations[configuration][attribute]
+        if isinstance(self.summary, ScoreSummary):
+            known = self.summary.attributes[attribute].chance.get("mi")
+            value = None if known is None else known[place]
+            return float("nan") if value is None else value
+        return chance_share("mi", self.summary.attributes[attribute].tables[place].joint)
+
+    def _with_chance(self, advice: Advice) -> Advice:
+        """Say how much of each attribute's measure is chance, and warn where it is more than half."""
+        if not isinstance(self.summary, Summary) or advice.measure in self._scores:
+            raise InvalidOption(
+                "chance=True is about measures of tables: ask for a measure, of shared tables"
+            )
+        measure = get_measure(advice.measure)
+        shares = [self._chance_of(measure, name) for name in advice.attributes["attribute"]]
+        attributes = advice.attributes.assign(chance=shares)
+        much = [name for name, share in zip(attributes["attribute"], shares, strict=True) if share > 0.5]
+        warnings = advice.warnings
+        if much:
+            warnings += (warning_about_chance(measure, much),)
+        return replace(advice, attributes=attributes, warnings=warnings)
+
+    def _chance_of(self, measure: Measure, attribute: str) -> float:
+        """Share of chance in the finest table that is shared of an attribute: the most telling one."""
+        tables = [table.joint for table in self._solved.summary.attributes[attribute].tables]
+        return chance_share(measure, max(tables, key=len))
+
     def _conclude(
         self, question: Question, masked: Mapping[str, FloatArray], estimates: Mapping[str, Estimate]
     ) -> Advice:
         """Bound, rank, and say why."""
-        summary, measure, pooled = self.summary, question.measure, question.scope == "pooled"
+        summary, measure, pooled = self._solved.summary, question.measure, question.scope == "pooled"
         intervals = proved_intervals(measure, summary.attributes, masked, estimates)
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
@@ -120,7 +237,7 @@ class Advisor:
             certified=proved,
             warnings=tuple(warnings),
             reason=DEGENERATE if degenerate else reason(measure, deviation, certified=proved),
-            measure=measure.name,
+            criterion=Criterion.of(measure),
             scope=question.scope,
             solver=question.solver.name,
             deviations=deviation.frame(deviation.each.mean(axis=0)),
@@ -136,8 +253,8 @@ class Advisor:
         estimate is 0 whatever the truth is, and its order is that of floating-point noise.
         """
         return deviation.is_noise and not all(
-            self.summary.attributes[name].tables[t].keeps_every_value
-            for chosen in self.summary.configurations.values()
+            self._solved.summary.attributes[name].tables[t].keeps_every_value
+            for chosen in self._solved.summary.configurations.values()
             for name, t in chosen.items()
         )
 
@@ -151,7 +268,7 @@ class Advisor:
         """One row per attribute: what was estimated, what is proved, and how good the tables are."""
         rows = []
         for i, (name, found) in enumerate(estimates.items()):
-            attribute, interval = self.summary.attributes[name], intervals[name]
+            attribute, interval = self._solved.summary.attributes[name], intervals[name]
             disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
             if question.scope == "pooled":
                 disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
@@ -173,19 +290,20 @@ class Advisor:
 
 
 def advise(
-    summary: Summary | str | os.PathLike[str],
-    measure: str | Measure = "mi",
-    solver: str | Reconstructor = "ipf",
-    scope: Scope = "pooled",
+    summary: Summary | ScoreSummary | str | os.PathLike[str],
+    measure: str | Measure = "auto",
+    solver: str | Reconstructor | None = None,
+    scope: Scope | None = None,
     rounding: str | None = None,
     seed: int = 0,
     *,
     replicates: int | None = None,
     histograms: bool | None = None,
+    chance: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Advice:
-    """Rank masking configurations by how much predictive utility they lose.
+    """Rank masking configurations by how much predictive utility they keep.
 
     The predictive utility deviation of configuration M over attributes A_1..A_m is
 
@@ -198,17 +316,19 @@ def advise(
 
     Parameters
     ----------
-    summary : Summary or path
+    summary : Summary, ScoreSummary or path
         What the provider shared.
     measure : str or Measure
-        One of `available_measures()`, or a measure of your own.
-    solver : str or Reconstructor
-        One of `available_solvers()`, or a configured solver.
-    scope : {"pooled", "single"}
-        "pooled" reconstructs each attribute once from all masked tables together. For a monotone measure its
-        order is provably the order of the true deviation. "single" reconstructs each configuration from its
-        own view (Algorithm 1 of the Aegis paper); without integrality that estimate is 0 for every
-        configuration, and no winner is named.
+        A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
+        best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,
+        else `mi_loo`. It carries the certified order by mutual information beside it (`by_mi`).
+    solver : str or Reconstructor, optional
+        One of `available_solvers()`, or a configured solver; by default "ipf".
+    scope : {"pooled", "single"}, optional
+        "pooled", the default, reconstructs each attribute once from all masked tables together. For a
+        monotone measure its order is provably the order of the true deviation. "single" reconstructs each
+        configuration from its own view (Algorithm 1 of the Aegis paper); without integrality that estimate is
+        0 for every configuration, and no winner is named.
     rounding : str, optional
         Make fractional tables whole; see `aegis_opt.rounding`.
     seed : int
@@ -217,6 +337,9 @@ def advise(
         How often a random estimate is repeated (default 20); 1 for estimates that are not random.
     histograms : bool, optional
         False ignores the 1-D histograms of the summary; True requires them; None uses them where shared.
+    chance : bool
+        Whether to say how much of each attribute's measure is chance (`attributes`, column chance): its
+        expectation under shuffled labels, for the finest table that is shared of the attribute.
     progress : callable, optional
         Called with (what, done, of how many).
     **options
@@ -248,6 +371,7 @@ def advise(
         seed,
         replicates=replicates,
         histograms=histograms,
+        chance=chance,
         progress=progress,
         **options,
     )

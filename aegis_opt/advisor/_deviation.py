@@ -74,14 +74,20 @@ class Deviation:
         """The measure of the masked attributes of each configuration, the mean over them."""
         return np.asarray(self.masked.mean(axis=1))
 
+    @cached_property
+    def by_score(self) -> bool:
+        """Whether configurations rank by the masked value of the measure."""
+        return not (self.measure.monotone and np.isfinite(self.unmasked).all())
+
     @property
     def standing(self) -> FloatArray:
         """What configurations are ranked by, least first: their deviation, or their score.
 
         A mask may improve a measure that is not monotone. The distance to the unmasked value would then count
-        against it, so such a measure ranks by its masked value.
+        against it, so such a measure ranks by its masked value. So does any measure whose unmasked value
+        nobody knows.
         """
-        if self.measure.monotone:
+        if not self.by_score:
             return self.pud
         return -self.score if self.measure.higher_is_better else self.score
 
@@ -107,7 +113,7 @@ class Deviation:
 
         Where they rank by score, the deviation stands beside it only if the unmasked tables are `known`.
         """
-        scored = not self.measure.monotone
+        scored = self.by_score
         ranking = pd.DataFrame(
             {
                 "configuration": self.configurations,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
+from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._deviation import NOISE, Deviation
 from aegis_opt.advisor._estimate import Estimate
 from aegis_opt.advisor._question import Question
@@ -27,11 +30,16 @@ def reason(measure: Measure, deviation: Deviation, *, certified: bool) -> str:
     """Why the winner won."""
     pud, winner = deviation.pud, deviation.tied[0]
     word = "highest" if measure.higher_is_better else "lowest"
-    if not measure.monotone:
+    if deviation.by_score:
         score = float(deviation.score[deviation.configurations.index(winner)])
         return (
             f"{winner} has the {word} mean {measure.title} of the masked attributes: {score:.4g}, while a "
-            f"random choice has {deviation.score.mean():.4g} on average; the order is not proved."
+            f"random choice has {deviation.score.mean():.4g} on average; "
+            + (
+                "merging values never improves that measure, so this is the order of the true deviation."
+                if certified
+                else "the order is not proved."
+            )
         )
     gain = float(pud.mean() - pud.min())
     saved = f"its deviation is {pud.min():.4g}, {gain:.4g} less than that of a random choice"
@@ -41,6 +49,30 @@ def reason(measure: Measure, deviation: Deviation, *, certified: bool) -> str:
             f"values never improves that measure, so this is the order of the true deviation; {saved}."
         )
     return f"{winner} has the least estimated deviation; the order is not proved; {saved}."
+
+
+def compared_with_mi(advice: Advice, by_mi: Advice, chance: Callable[[str, str], float]) -> Advice:
+    """Carry the order by mutual information beside an advice, and say where and why they differ.
+
+    `chance` gives the share of an attribute's information, as a configuration masks it, that is chance.
+    """
+    if advice.best is None or by_mi.best is None or by_mi.best == advice.best:
+        agrees = "" if by_mi.best is None else " mi prefers it, too."
+        return replace(advice, by_mi=by_mi, reason=advice.reason + agrees)
+    more = by_mi.masked.loc[by_mi.best] - by_mi.masked.loc[advice.best]
+    attribute = str(more.idxmax())
+    share = chance(by_mi.best, attribute)
+    told = "" if math.isnan(share) else f", {share:.0%} of whose information is chance"
+    sentence = f" mi prefers {by_mi.best} because of {attribute}{told}."
+    return replace(advice, by_mi=by_mi, reason=advice.reason + sentence)
+
+
+def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:
+    """Say which attributes owe more than half of a measure to chance."""
+    return (
+        f"chance: more than half of the {measure.title} of {_list(attributes)} would be there with shuffled "
+        "labels, too, because most values have few records; mi_loo and r2_gcv do not count it."
+    )
 
 
 def warnings_about_order(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
 from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, title_of, verdict
 from aegis_opt.errors import InvalidOption
-from aegis_opt.measures import get_measure
 from aegis_opt.report import plot_ranking
 from aegis_opt.report._figure_style import require_matplotlib
 from aegis_opt.solvers.registry import get_reconstructor
-from aegis_opt.summary import Summary
+from aegis_opt.summary import ScoreSummary, Summary
 
 
 def run_advise(arguments: argparse.Namespace) -> None:
@@ -32,13 +32,15 @@ def run_advise(arguments: argparse.Namespace) -> None:
             arguments.seed or 0,
             replicates=arguments.replicates,
             histograms=False if arguments.no_histograms else None,
+            chance=arguments.chance,
             progress=report,
             **options,
         )
     if arguments.plot is not None:
         plot_ranking(advice, arguments.plot)
     if arguments.json:
-        extra = {"random_choice_pud": advice.random_choice_pud, "plot": arguments.plot}
+        pud = advice.random_choice_pud
+        extra = {"random_choice_pud": None if math.isnan(pud) else pud, "plot": arguments.plot}
         print_json(advice.to_dict() | extra)
     else:
         _show(arguments, advice, summary)
@@ -47,20 +49,21 @@ def run_advise(arguments: argparse.Namespace) -> None:
 def _solver_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = dict(arguments.option)
     try:
-        get_reconstructor(arguments.solver, **options)
+        get_reconstructor(arguments.solver or "ipf", **options)
     except TypeError as error:  # a word where the solver compares numbers
         given = ", ".join(f"{key}={value}" for key, value in options.items())
         raise InvalidOption(f"solver {arguments.solver!r} cannot take {given}: {error}") from error
     return options
 
 
-def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> None:
+def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | ScoreSummary) -> None:
     console = make_console()
     ascii_only = console.options.ascii_only
-    measure = title_of(get_measure(advice.measure))
+    measure = title_of(advice.criterion)
     what = f"deviation of {measure}" if advice.ranked_by == "pud" else f"{measure} after masking"
     console.print(f"{len(advice.ranking)} configurations by {what}, best first", style="bold")
-    console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
+    if isinstance(summary, Summary) and advice.solver is not None:
+        console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
     show_table(
         console,
         ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=arguments.by_attribute),
@@ -68,7 +71,7 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary) -> No
     hidden = len(advice.ranking) - (arguments.top or len(advice.ranking))
     if hidden > 0:
         console.print(f"{hidden} more: --top all shows them\n")
-    if arguments.by_attribute:
+    if arguments.by_attribute and "disclosed" in advice.attributes:
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)
     if advice.best is not None:

@@ -101,7 +101,7 @@ def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str
 
 def _heading(advice: Advice) -> str:
     return (
-        f"by deviation of {title_of(get_measure(advice.measure))}: what masking costs, less is better; the "
+        f"by deviation of {title_of(advice.criterion)}: what masking costs, less is better; the "
         f'first {_TOP} of {len(advice.ranking)}. "true" is from the raw table, which the advisor never saw.'
     )
 

@@ -144,6 +144,14 @@ def _summarize(commands: Commands) -> None:
     add("--label", help="column of the class label (default: the one that the configurations name)")
     add("--configurations", required=True, metavar="FILE", help="configuration file")
     add("--no-histograms", action="store_true", help="leave out the histograms")
+    share = "masked tables, numbers in their place, or both (default tables)"
+    add("--share", choices=("tables", "scores", "both"), default="tables", help=share)
+    scores = "score of all masked attributes together; may be repeated (default r2_gcv and r2_cv)"
+    add("--score", action="append", metavar="NAME", help=scores)
+    measures = "measure of each masked attribute; may be repeated (default mi, mi_loo and g3)"
+    add("--measure", action="append", metavar="NAME", help=measures)
+    add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
+    add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
@@ -160,10 +168,13 @@ def _advise(commands: Commands) -> None:
         _check_advise,
     ).add_argument
     add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
-    add("--measure", default="mi", help="measure to preserve (default mi; see aegis-opt solvers)")
-    add("--solver", default="ipf", help="solver for the reconstruction (default ipf; see aegis-opt solvers)")
+    measure = (
+        "measure, or score that was shared (default auto: the best judge of models; see aegis-opt solvers)"
+    )
+    add("--measure", default="auto", help=measure)
+    add("--solver", help="solver for the reconstruction (default ipf; see aegis-opt solvers)")
     scope = "reconstruct from all views together, or from each configuration's own (default pooled)"
-    add("--scope", choices=("pooled", "single"), default="pooled", help=scope)
+    add("--scope", choices=("pooled", "single"), help=scope)
     add("--rounding", help="rounding to whole numbers (default none; see aegis-opt solvers)")
     add("--seed", **_seed("random seed"))
     add("--replicates", type=whole_number(1), metavar="R", help="runs of a random estimate (default 20)")
@@ -173,6 +184,7 @@ def _advise(commands: Commands) -> None:
     top = "number of places to show, or all (default 10; --json and --plot always show all)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
+    add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
     add("--plot", **_file("picture of the ranking to write", ".png", ".pdf", ".svg"))
 
 

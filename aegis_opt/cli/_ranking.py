@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt._shown import without_controls
-from aegis_opt.advisor import Advice
+from aegis_opt.advisor import Advice, Criterion
 from aegis_opt.cli._output import bar, make_table
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure
 from aegis_opt.report._advice_figure import decimals_for
-from aegis_opt.summary import Summary
+from aegis_opt.summary import ScoreSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,7 +52,7 @@ def ranking_table(
     longest = max(float(ranking[by].max()), 1e-300)
     for row in shown.to_dict("records"):
         name = row["configuration"]
-        cells = [str(row["rank"]), name, f"{row[by]:.{decimals}f}"]
+        cells = [str(row["rank"]), name, "-" if math.isnan(row[by]) else f"{row[by]:.{decimals}f}"]
         if bounded:
             cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
         if replicated:
@@ -60,7 +60,8 @@ def ranking_table(
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
-        drawn = bar(max(row[by], 0.0) / longest, _BAR, ascii_only) if advice.best is not None else ""
+        length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0
+        drawn = bar(length, _BAR, ascii_only) if advice.best is not None else ""
         table.add_row(
             *map(Text, map(without_controls, cells)),
             Text(drawn),
@@ -75,7 +76,7 @@ def attribute_table(advice: Advice) -> Table:
     table = make_table(
         *("attribute", "values", "masked tables", "unmasked (estimate)", "proved bounds", "given away"),
         left=["attribute"],
-        title=f"Attributes: {get_measure(advice.measure).title} with the label",
+        title=f"Attributes: {advice.criterion.title} with the label",
     )
     for row in advice.attributes.to_dict("records"):
         table.add_row(
@@ -89,38 +90,43 @@ def attribute_table(advice: Advice) -> Table:
     return table
 
 
-def verdict(advice: Advice, summary: Summary) -> list[tuple[str, str]]:
+def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, str]]:
     """Say which configuration won and why, how certain that is, and what to beware of."""
     best = "cannot tell" if advice.best is None else f"{advice.best}: {_masks_of(summary, advice.best)}"
     certified = "no, nothing is proved about the order"
     if advice.certified:
-        certified = f"yes, the order is proved. {_SHARED_UNKNOWN}"
+        shared = advice.ranking["pud_high"].notna().any()
+        certified = f"yes, the order is proved.{f' {_SHARED_UNKNOWN}' if shared else ''}"
     facts = [("Best", best), ("Why", advice.reason), ("Certified", certified)]
+    if advice.by_mi is not None:
+        facts.append(("By mi", f"{advice.by_mi.best} (an order that is proved)"))
     return facts + [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
 
 
-def _masks_of(summary: Summary, configuration: str) -> str:
+def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
     """Describe the masks of a configuration, such as ``age bucketize(width=25) in 4 groups``."""
     texts = []
     for attribute in summary.attributes:
-        table = summary.masked_table(configuration, attribute)
-        spec: dict[str, Any] = dict(table.spec)
+        spec: dict[str, Any] = dict(summary.spec(configuration, attribute))
         function = spec.pop("function")
         simple = [f"{k}={v}" for k, v in spec.items() if isinstance(v, str | int | float)]
         given = f"({', '.join(simple)})" if simple else ""
-        groups = "1 group" if table.n_groups == 1 else f"{table.n_groups} groups"
-        texts.append(f"{attribute} {function}{given} in {groups}")
+        text = f"{attribute} {function}{given}"
+        if isinstance(summary, Summary):
+            groups = summary.masked_table(configuration, attribute).n_groups
+            text += " in 1 group" if groups == 1 else f" in {groups} groups"
+        texts.append(text)
     return ", ".join(texts)
 
 
-def title_of(measure: Measure) -> str:
+def title_of(measure: Measure | Criterion) -> str:
     """Name a measure with its unit, such as ``mutual information (bits)``."""
     return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
 
 
 def decimals_of(advice: Advice) -> int:
     """Decimals of the deviations or scores shown."""
-    return decimals_for(advice.ranking[advice.ranked_by], get_measure(advice.measure).digits)
+    return decimals_for(advice.ranking[advice.ranked_by], advice.criterion.digits)
 
 
 def _bounds(low: float, high: float, decimals: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from typing import TYPE_CHECKING
 
 from aegis_opt.cli._output import (
     listing,
@@ -16,7 +17,10 @@ from aegis_opt.cli._output import (
     size_of,
     stoppable,
 )
-from aegis_opt.summary import Summary, summarize
+from aegis_opt.summary import ScoreSummary, Summary, summarize
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def run_summarize(arguments: argparse.Namespace) -> None:
@@ -29,6 +33,11 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             arguments.label,
             arguments.configurations,
             not arguments.no_histograms,
+            share=arguments.share,
+            scores=arguments.score,
+            measures=arguments.measure,
+            unmasked=arguments.unmasked,
+            digits=arguments.digits,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
@@ -37,18 +46,23 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         summary.save(arguments.output)
     report = summary.report()
     if arguments.json:
+        counted = {"records": summary.n_records} if isinstance(summary, Summary) else {}
         print_json(
             {
                 "file": arguments.output,
                 "bytes": os.path.getsize(arguments.output),
                 "label": summary.label,
-                "records": summary.n_records,
+                **counted,
                 "configurations": list(summary.configurations),
+                "scores": list(summary.scores),
                 "attributes": report.to_dict("records"),
             }
         )
         return
     console = make_console()
+    if isinstance(summary, ScoreSummary):
+        _show_scores(console, arguments, summary)
+        return
     table = make_table(
         *("attribute", "kind", "distinct", "values", "masked tables", "histogram", "released unmasked by"),
         left=["attribute", "kind"],
@@ -67,6 +81,20 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
     if warning := _unmasked_warning(summary):
         console.print(warning, soft_wrap=True)
+
+
+def _show_scores(console: Console, arguments: argparse.Namespace, summary: ScoreSummary) -> None:
+    """Show what is in a summary of numbers."""
+    table = make_table("attribute", "masks", "measures", "unmasked value", left=["attribute", "measures"])
+    for name, masks, measures, unmasked in summary.report().itertuples(index=False):
+        table.add_row(name, str(masks), measures, "shared" if unmasked else "-")
+    show_table(console, table)
+    console.print(
+        f"{len(summary.configurations)} configurations, scores {', '.join(summary.scores)}, label "
+        f"{summary.label!r}, no counts and no values: written to {arguments.output} "
+        f"({size_of(arguments.output)})",
+        soft_wrap=True,
+    )
 
 
 def _unmasked_warning(summary: Summary) -> str:

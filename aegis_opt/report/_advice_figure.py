@@ -14,7 +14,6 @@ import pandas as pd
 from aegis_opt._files import atomic_path
 from aegis_opt._options import whole_number
 from aegis_opt.advisor import Advice
-from aegis_opt.measures import get_measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.report._figure_style import VARIANTS, require_matplotlib
 
@@ -128,7 +127,7 @@ def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray 
 
 def _write_numbers(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
     """Write the table to the right of the dots."""
-    digits = get_measure(advice.measure).digits
+    digits = advice.criterion.digits
     by = advice.ranked_by
     decimals = decimals_for(rows[by], digits)
     ends = rows[["pud_low", "pud_high"]]
@@ -178,7 +177,7 @@ def _ends(scores: pd.Series[float]) -> tuple[float, float]:
 
 def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
     """Mark what a random choice has, and write the axis."""
-    by, measure = advice.ranked_by, get_measure(advice.measure)
+    by, measure = advice.ranked_by, advice.criterion
     if advice.best is not None and (x := float(advice.ranking[by].mean())) < axes.get_xlim()[1]:
         axes.axvline(x, color=_INK, lw=0.9, ls=(0, (1, 2.5)), zorder=0)
         above: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
@@ -198,7 +197,7 @@ def _finish(axes: Axes, advice: Advice, rows: pd.DataFrame) -> None:
 
 
 def _write_title(figure: Figure, advice: Advice, rows: pd.DataFrame, height: float) -> None:
-    measure = get_measure(advice.measure)
+    measure = advice.criterion
     attributes = len(advice.deviations.columns)
     over = "of the attribute" if attributes == 1 else f"averaged over {attributes} attributes"
     lines = [f"Deviation: how far masking moves the {measure.title} with the label, {over}."]

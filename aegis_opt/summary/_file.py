@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from aegis_opt._files import atomic_path, decoded, read_bytes
-from aegis_opt._json import check_nested, parse_json
+from aegis_opt._json import parse_json
 from aegis_opt._options import is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
+from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
 from aegis_opt.summary._model import (
     AttributeSummary,
     MaskedTable,
@@ -28,9 +29,12 @@ from aegis_opt.summary._model import (
     check_n_values,
     whole_counts,
 )
+from aegis_opt.summary._score_file import read_scores, score_document
+from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
-VERSION = 1
+VERSION = 2
+"""Version 1 had no scores."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -44,7 +48,6 @@ MOST_GROUPS = 50_000_000
 """Values that all masked tables of a summary file group, together: runs say that in a few bytes."""
 
 _SMALLER = "coarsen attributes of many values with max_values, or leave them out, when it is made"
-_WAY_OUT = "get a whole copy of the file, or make it again with summarize"
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}  # as text: no number of JSON is infinite
 
 
@@ -72,7 +75,7 @@ _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 }
 
 
-def save(summary: Summary, path: str | os.PathLike[str]) -> None:
+def save(summary: Summary | ScoreSummary, path: str | os.PathLike[str]) -> None:
     """Write a summary, whole or not at all; one that `load` would refuse for its size is not written."""
     compress = _is_compressed(path)
     text = json.dumps(_document(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -83,13 +86,14 @@ def save(summary: Summary, path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)}: the summary takes {len(data):,} bytes and {items:,} commas and brackets; a "
             f"file holds at most {MOST_BYTES:,} and {MOST_ITEMS:,}: {_SMALLER}"
         )
-    sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
-    _check_sizes(sizes, len(summary.label_values))
+    if isinstance(summary, Summary):
+        sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
+        _check_sizes(sizes, len(summary.label_values))
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
 
 
-def load(path: str | os.PathLike[str]) -> Summary:
+def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary:
     """Read a summary and check everything in it."""
     name, compressed = os.fspath(path), _is_compressed(path)
     if not Path(path).exists():
@@ -100,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Summary:
     try:
         document = parse_json(text, SummaryError, most_items=MOST_ITEMS, deep=True)
     except SummaryError as error:
-        raise SummaryError(f"{name}: cannot be read ({error}): {_WAY_OUT}") from error
+        raise SummaryError(f"{name}: cannot be read ({error}): {WAY_OUT}") from error
     del text
     try:
         return _summary(document)
@@ -115,7 +119,13 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
     return name.endswith(".gz")
 
 
-def _document(summary: Summary) -> dict[str, Any]:
+def _document(summary: Summary | ScoreSummary) -> dict[str, Any]:
+    """Return a summary as JSON holds it; scores beside tables have a part of their own."""
+    if isinstance(summary, ScoreSummary):
+        return {"format": FORMAT, "version": VERSION, "label": {"name": summary.label}} | score_document(
+            summary
+        )
+    scores = {} if summary.numbers is None else {"numbers": score_document(summary.numbers)}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -145,6 +155,7 @@ def _document(summary: Summary) -> dict[str, Any]:
             for name, attribute in summary.attributes.items()
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
+        **scores,
     }
 
 
@@ -178,7 +189,7 @@ def _expand(written: Any, where: str, n_values: int) -> Any:
     """Return the group of each value; runs are checked before anything of their length is made."""
     if not isinstance(written, dict):
         return written
-    runs = _get(written, "runs", list, where)
+    runs = get_entry(written, "runs", list, where)
     expected = f"the runs in {where} must be pairs of group and length for {n_values} values"
     for run in runs:
         if not isinstance(run, list) or len(run) != 2 or not all(map(is_whole, run)):
@@ -212,34 +223,25 @@ def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int) -> Non
         )
 
 
-def _get(mapping: Any, key: str, types: type | tuple[type, ...], where: str) -> Any:
-    """Return an entry of the right JSON type, or say what is wrong and where."""
-    if not isinstance(mapping, dict) or key not in mapping:
-        raise SummaryError(f"{where} has no {key!r}: {_WAY_OUT}")
-    value = mapping[key]
-    types = types if isinstance(types, tuple) else (types,)
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise SummaryError(f"{key!r} in {where} has the wrong type {type(value).__name__}: {_WAY_OUT}")
-    return value
-
-
-def _summary(document: Any) -> Summary:
+def _summary(document: Any) -> Summary | ScoreSummary:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SummaryError(f'is no summary (its "format" is not "{FORMAT}"): choose another file')
-    version = _get(document, "version", int, "the file")
+    version = get_entry(document, "version", int, "the file")
     if version > VERSION:
         raise SummaryError(
             f"version {shown(version)} was made by a newer aegis-opt: upgrade aegis-opt to read it"
         )
     if version < 1:
-        raise SummaryError(f"there is no version {shown(version)}: {_WAY_OUT}")
-    label = _get(document, "label", dict, "the file")
-    label_kind = _get(label, "kind", str, "the label")
-    counts = whole_counts(_get(label, "counts", list, "the label"), "label counts", ndim=1)
-    values = _values(_get(label, "values", list, "the label"), label_kind, "the label")
-    name = _get(label, "name", str, "the label")
+        raise SummaryError(f"there is no version {shown(version)}: {WAY_OUT}")
+    label = get_entry(document, "label", dict, "the file")
+    if "scores" in document:
+        return read_scores(document, get_entry(label, "name", str, "the label"))
+    label_kind = get_entry(label, "kind", str, "the label")
+    counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
+    values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
+    name = get_entry(label, "name", str, "the label")
     check_classes(name, values, counts)
-    attributes = _get(document, "attributes", dict, "the file")
+    attributes = get_entry(document, "attributes", dict, "the file")
     sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
     records = int(counts.sum())
     for attribute, (n_values, _) in sizes.items():
@@ -254,39 +256,34 @@ def _summary(document: Any) -> Summary:
             name: _attribute(entry, f"attribute {shown(name)}") for name, entry in attributes.items()
         },
         configurations={
-            name: _configuration(chosen, name)
-            for name, chosen in _get(document, "configurations", dict, "the file").items()
+            name: read_configuration(chosen, name)
+            for name, chosen in get_entry(document, "configurations", dict, "the file").items()
         },
+        numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
     )
 
 
 def _size(entry: Any, where: str) -> tuple[int, int]:
     """Return how many values an attribute has by its own account, and how many masked tables."""
-    return _get(entry, "n_values", int, where), len(_get(entry, "tables", list, where))
-
-
-def _configuration(chosen: Any, name: str) -> Mapping[str, int]:
-    if not isinstance(chosen, dict) or any(type(index) is not int for index in chosen.values()):
-        raise SummaryError(f"configuration {shown(name)} must map attributes to numbers of masked tables")
-    return chosen
+    return get_entry(entry, "n_values", int, where), len(get_entry(entry, "tables", list, where))
 
 
 def _attribute(entry: Any, where: str) -> AttributeSummary:
-    kind = _get(entry, "kind", str, where)
-    n_values = _get(entry, "n_values", int, where)
-    values = _get(entry, "values", (list, type(None)), where)
+    kind = get_entry(entry, "kind", str, where)
+    n_values = get_entry(entry, "n_values", int, where)
+    values = get_entry(entry, "values", (list, type(None)), where)
     tables = []
-    for i, table in enumerate(_get(entry, "tables", list, where)):
+    for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
-        labels = _get(table, "labels", list, what)
+        labels = get_entry(table, "labels", list, what)
         if kind == "real":  # values that stay what they are
             labels = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in labels]
         if not all(isinstance(v, str | int | float | type(None)) for v in labels):
             raise SummaryError(f"the labels of {what} must be plain values")
-        spec = _get(table, "mask", dict, what)
-        _check_spec(spec, what)
-        groups = _expand(_get(table, "groups", (list, dict), what), what, n_values)
-        joint = _get(table, "joint", list, what)
+        spec = get_entry(table, "mask", dict, what)
+        check_spec(spec, what)
+        groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
+        joint = get_entry(table, "joint", list, what)
         try:
             tables.append(MaskedTable(spec, groups, tuple(labels), joint))
         except SummaryError as error:
@@ -296,7 +293,7 @@ def _attribute(entry: Any, where: str) -> AttributeSummary:
             kind=kind,
             n_values=n_values,
             values=None if values is None else _values(values, kind, where),
-            histogram=_get(entry, "histogram", (list, type(None)), where),
+            histogram=get_entry(entry, "histogram", (list, type(None)), where),
             tables=tuple(tables),
             coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
         )
@@ -304,18 +301,9 @@ def _attribute(entry: Any, where: str) -> AttributeSummary:
         raise SummaryError(f"{where}: {error}") from error
 
 
-def _check_spec(spec: dict[str, Any], what: str) -> None:
-    """Refuse a mask that does not say its function, or that is nested more deeply than masks are."""
-    try:
-        check_nested(spec, SummaryError)
-    except SummaryError as error:
-        raise SummaryError(f"the mask of {what}: {error}") from error
-    _get(spec, "function", str, f"the mask of {what}")
-
-
 def _coarsening(entry: Any, where: str) -> Coarsening:
     what = f"the coarsening of {where}"
-    return Coarsening(_get(entry, "distinct", int, what), _get(entry, "rule", str, what))
+    return Coarsening(get_entry(entry, "distinct", int, what), get_entry(entry, "rule", str, what))
 
 
 def _values(written: list[Any], kind: str, where: str) -> tuple[Any, ...]:

@@ -1,0 +1,142 @@
+"""Advice from numbers that a summary shares: scores of configurations, and measures without their tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt.advisor._deviation import Deviation
+from aegis_opt.advisor._words import reason, warnings_about_order
+from aegis_opt.measures import Measure
+from aegis_opt.problem._margin import FloatArray
+from aegis_opt.scores._intervals import indistinguishable
+from aegis_opt.summary import ScoreSummary, SharedScore
+
+_NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
+
+
+def by_score(name: str, shared: SharedScore, attributes: Iterable[str]) -> Advice:
+    """Rank configurations by a score of all masked attributes together."""
+    names = list(shared.values)
+    values = _known(shared.values.values())
+    stages = np.zeros(len(names)) if shared.stages is None else np.array(list(shared.stages.values()))
+    order = np.lexsort((np.nan_to_num(-values, nan=np.inf), -stages))
+    ranks = np.empty(len(names), dtype=np.int64)
+    for place, i in enumerate(order):
+        before = order[place - 1]
+        tied = place > 0 and values[i] == values[before] and stages[i] == stages[before]
+        ranks[i] = ranks[before] if tied else place + 1
+    nothing = np.full(len(names), np.nan)
+    ranking = pd.DataFrame(
+        {
+            "configuration": names,
+            "score": values,
+            "pud": nothing,
+            "pud_low": nothing,
+            "pud_high": nothing,
+            "rank": ranks,
+        }
+    )
+    if shared.stages is not None:
+        ranking["stage"] = stages
+    winner = int(order[0])
+    found = bool(np.isfinite(values[winner]))
+    equivalent: tuple[str, ...] = ()
+    if shared.folds is not None and found:
+        folds = np.array([_known(each) for each in shared.folds.values()])
+        close = indistinguishable(folds, winner) & (stages == stages[winner])
+        equivalent = tuple(names[i] for i in order if close[i])
+    attributes = list(attributes)
+    return Advice(
+        best=names[winner] if found else None,
+        tied=tuple(n for n, rank in zip(names, ranks, strict=True) if rank == 1) if found else (),
+        ranking=ranking.sort_values("rank", kind="stable", ignore_index=True),
+        certified=shared.monotone and found,
+        warnings=_warnings(equivalent, shared, values),
+        reason=_reason(names[winner], values, winner, shared) if found else _NO_SCORE,
+        criterion=Criterion(name, shared.title),
+        scope=None,
+        solver=None,
+        deviations=_unknown(names, attributes),
+        masked=_unknown(names, attributes),
+        attributes=pd.DataFrame({"attribute": attributes}),
+        equivalent=equivalent,
+    )
+
+
+def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
+    """Rank configurations by the shared values of a measure; deviations are exact where they are shared."""
+    masked, unmasked = [], []
+    for name, attribute in summary.attributes.items():
+        values = _known(attribute.measures[measure.name])
+        chosen = np.array([masks[name] for masks in summary.configurations.values()])
+        masked.append(values[chosen])
+        unmasked.append(np.full(len(chosen), _known([attribute.unmasked.get(measure.name)])[0]))
+    deviation = Deviation(
+        tuple(summary.configurations),
+        tuple(summary.attributes),
+        np.stack(masked, axis=-1),
+        np.stack(unmasked, axis=-1)[None],
+        measure,
+    )
+    exact = np.where(np.isfinite(deviation.pud), deviation.pud, np.nan)
+    ranking = deviation.ranking(exact, exact, known=bool(np.isfinite(exact).all()))
+    attributes = pd.DataFrame(
+        {"attribute": deviation.attributes, "estimate": deviation.unmasked[0, 0]},
+    )
+    return Advice(
+        best=deviation.tied[0],
+        tied=deviation.tied,
+        ranking=ranking,
+        certified=measure.monotone,
+        warnings=tuple(warnings_about_order(measure, deviation, ranking, certified=measure.monotone)),
+        reason=reason(measure, deviation, certified=measure.monotone),
+        criterion=Criterion.of(measure),
+        scope=None,
+        solver=None,
+        deviations=deviation.frame(deviation.each[0]),
+        masked=deviation.frame(deviation.masked),
+        attributes=attributes,
+    )
+
+
+def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) -> str:
+    """Why the winner won."""
+    text = f"{winner} has the highest {shared.title}: {values[place]:.4g}"
+    if shared.stages is None:
+        text += f", while a random choice has {np.nanmean(values):.4g} on average"
+    else:
+        trained = sum(stage > 0 for stage in shared.stages.values())
+        text += f" among the {trained} finalists that a model was trained for"
+    if shared.monotone:
+        return f"{text}. Merging values never raises that score, so this is the order of what is lost."
+    return f"{text}; the order is not proved."
+
+
+def _warnings(equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray) -> tuple[str, ...]:
+    found = []
+    if len(equivalent) > 1:
+        shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
+        found.append(
+            f"close: {equivalent[0]} and {len(equivalent) - 1} others cannot be told apart by these records "
+            f"({shown})."
+        )
+    if np.isnan(values).any():
+        found.append(f"no score: {int(np.isnan(values).sum())} configurations have none and come last.")
+    if not shared.monotone:
+        found.append(f"no certificate: {shared.title} can improve when values are merged.")
+    return tuple(found)
+
+
+def _known(values: Iterable[float | None]) -> FloatArray:
+    """Return shared numbers as an array, NaN where there is none."""
+    return np.array([math.nan if value is None else value for value in values])
+
+
+def _unknown(configurations: list[str], attributes: list[str]) -> pd.DataFrame:
+    index = pd.Index(configurations, name="configuration")
+    return pd.DataFrame(np.nan, index=index, columns=attributes)
