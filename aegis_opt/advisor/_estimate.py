@@ -53,20 +53,20 @@ def measure_each(measure: Measure, tables: Mapping[str, Iterable[npt.NDArray[Any
     Tables that an iterator makes are measured and let go before they fill the memory.
     """
     values: list[FloatArray] = []
-    sizes: list[int] = []
+    sizes = dict.fromkeys(tables, 0)
     waiting: list[npt.NDArray[Any]] = []
     cells = 0
-    for found in tables.values():
-        size = 0
-        for size, table in enumerate(found, start=1):
+    for name, found in tables.items():
+        for table in found:
+            sizes[name] += 1
             waiting.append(table)
             cells += table.size
             if cells > MOST_CELLS:
                 values.append(measure.many(waiting))
                 waiting, cells = [], 0
-        sizes.append(size)
     values.append(measure.many(waiting))
-    return dict(zip(tables, np.split(np.concatenate(values), np.cumsum(sizes)[:-1]), strict=True))
+    ends = np.cumsum([*sizes.values()])[:-1]
+    return dict(zip(tables, np.split(np.concatenate(values), ends), strict=True))
 
 
 def estimate(
