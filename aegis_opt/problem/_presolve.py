@@ -148,7 +148,8 @@ def _is_first(groups: IntArray) -> BoolArray:
     first = np.zeros(int(groups.max()) + 1, dtype=np.int64)
     rows = np.arange(len(groups))
     first[groups[::-1]] = rows[::-1]
-    return first[groups] == rows
+    is_first: BoolArray = first[groups] == rows
+    return is_first
 
 
 def _values(problem: Problem) -> Iterator[FloatArray]:
