@@ -132,7 +132,9 @@ class _DuckDBRecords(Records):
 
     def _fetch(self, sql: str) -> Fetched:
         name, columns = self._part(sql)
-        relation = self._relations.get(name) or self._open(name, columns)
+        if name not in self._relations:
+            self._open(name, columns)
+        relation = self._relations[name]
         text = sql.format(records=name)
         result: Any = relation.query(name, text) if self._own is None else self._own.execute(text)
         fetched: Fetched = result.fetchnumpy()
