@@ -75,13 +75,13 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.fchmod(handle, target.stat().st_mode & 0o777)
             os.fsync(handle)
             named = _hidden_name(target)
-            # A link cannot replace a file. A folder given by number makes Python follow the link to the file
-            os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
             try:
+                # A link cannot replace a file. A folder given by number makes Python follow the link to the file
+                os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
                 os.replace(named, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-            except OSError:
-                os.unlink(named, dir_fd=folder)
-                raise
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(named, dir_fd=folder)
             _sync_folder(target.parent)
         finally:
             os.close(folder)

@@ -35,6 +35,19 @@ def test_content_reaches_the_disk_before_the_name_and_the_name_before_the_end(tm
 
 
 @WAYS
+def test_ctrl_c_before_the_last_step_leaves_what_was_there(tmp_path, monkeypatch, way):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    (tmp_path / "new.txt").write_text("old")
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt), way(tmp_path / "new.txt") as temporary:
+        temporary.write_text("whole")
+    assert os.listdir(tmp_path) == ["new.txt"]
+    assert (tmp_path / "new.txt").read_text() == "old"
+
+
+@WAYS
 def test_a_folder_that_cannot_be_synced_still_gets_the_file(tmp_path, monkeypatch, way):
     fsync = os.fsync
 
