@@ -76,7 +76,7 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(handle)
             named = _hidden_name(target)
             try:
-                # A link cannot replace a file. A folder given by number makes Python follow the link to the file
+                # A link cannot replace a file. A folder given by number makes Python follow the link
                 os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
                 os.replace(named, target.name, src_dir_fd=folder, dst_dir_fd=folder)
             finally:
