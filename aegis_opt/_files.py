@@ -11,7 +11,7 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aegis_opt.errors import AegisError, OutputError
@@ -21,7 +21,8 @@ from aegis_opt.errors import AegisError, OutputError
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; move it there on success, remove it on any failure.
 
-    A reader never sees a half-written file, and an interrupted run leaves what was there before.
+    A reader never sees a half-written file, and an interrupted run leaves what was there before. So does a
+    loss of power, as far as the disk keeps what it says it has written.
     The temporary name keeps the ending of `path`, which some writers use to choose a format.
 
     Raises
@@ -30,20 +31,25 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         If the system refuses to write.
     """
     with _writable(path) as target:
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = target.with_name(_hidden_name(target))
+        replaces = target.exists()
         try:
+            # A new file gets the usual permissions, by the system: to ask for them is to change them for a
+            # moment, for all threads. What replaces a file is private until it has the permissions of that
+            usual = 0o600 if replaces else 0o666
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, usual))
             yield temporary
-            if not target.exists():  # mkstemp made it private; a new file gets the usual permissions
-                umask = os.umask(0)
-                os.umask(umask)
-                temporary.chmod(0o666 & ~umask)
-            else:
+            if replaces:
                 temporary.chmod(target.stat().st_mode & 0o777)
+            handle = os.open(temporary, os.O_RDWR)
+            try:
+                os.fsync(handle)  # before it has its name: after a power loss a name may outlive the content
+            finally:
+                os.close(handle)
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
+        _sync_folder(target.parent)
 
 
 @contextmanager
@@ -69,14 +75,16 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield Path(f"/proc/self/fd/{handle}")
             if target.exists():
                 os.fchmod(handle, target.stat().st_mode & 0o777)
-            named = f".{target.stem}-{secrets.token_hex(4)}{target.suffix}"
-            # A link cannot replace a file. A folder given by number makes Python follow the link to the file
-            os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(handle)
+            named = _hidden_name(target)
             try:
+                # A link cannot replace a file. A folder given by number makes Python follow the link
+                os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=folder, dst_dir_fd=folder)
                 os.replace(named, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-            except OSError:
-                os.unlink(named, dir_fd=folder)
-                raise
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(named, dir_fd=folder)
+            _sync_folder(target.parent)
         finally:
             os.close(folder)
             os.close(handle)
@@ -180,6 +188,21 @@ def probe(folder: str | os.PathLike[str]) -> None:
     nearest = next(place for place in (path, *path.parents) if place.exists())
     with tempfile.TemporaryFile(dir=nearest):
         pass
+
+
+def _hidden_name(target: Path) -> str:
+    """Return a new name for a file that is to become `target`."""
+    return f".{target.stem}-{secrets.token_hex(6)}{target.suffix}"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Keep the new name of a file through a loss of power, where the system can; the file is in place."""
+    with suppress(OSError):  # such as on Windows, which does not open folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _open_nameless(folder: Path) -> int | None:

@@ -30,6 +30,7 @@ from benchmarks.scale_data import (
 )
 from benchmarks.scale_growth import growth
 
+HERE = "benchmarks.scale"  # also where it runs as a script
 ATTRIBUTES = 10
 CONFIGURATIONS = 50
 
@@ -90,8 +91,8 @@ def measure_masking_rows(path: str, sample: int) -> dict[str, float]:
 def end_to_end(arguments: argparse.Namespace) -> None:
     """Compare with the bare group-bys on the same file."""
     path = make_parquet(arguments.work, arguments.rows, ATTRIBUTES)
-    found = in_a_process("measure_end_to_end", path=path, repeats=arguments.repeats)
-    memory = in_a_process("measure_memory", path=path)
+    found = in_a_process(HERE, "measure_end_to_end", path=path, repeats=arguments.repeats)
+    memory = in_a_process(HERE, "measure_memory", path=path)
     ours, bare = statistics.median(found["ours"]), statistics.median(found["bare"])
     print(f"End to end: {_size(arguments.rows)} in {path.stat().st_size / 1e6:.0f} MB of Parquet")
     print(f"  bare DuckDB group-bys      {bare:8.2f} s   (median of {arguments.repeats}, in turns)")
@@ -102,8 +103,10 @@ def end_to_end(arguments: argparse.Namespace) -> None:
 def masking_rows(arguments: argparse.Namespace) -> None:
     """Compare with masking the rows per configuration in pandas, both at the same size."""
     path = make_parquet(arguments.work, arguments.small_rows, ATTRIBUTES)
-    ours = statistics.median(in_a_process("measure_end_to_end", path=path, repeats=arguments.repeats)["ours"])
-    found = in_a_process("measure_masking_rows", path=path, sample=arguments.sample)
+    ours = statistics.median(
+        in_a_process(HERE, "measure_end_to_end", path=path, repeats=arguments.repeats)["ours"]
+    )
+    found = in_a_process(HERE, "measure_masking_rows", path=path, sample=arguments.sample)
     print(f"Against masking rows in pandas: {_size(arguments.small_rows)}")
     print(f"  summarize + 3 x advise     {ours:8.2f} s   reading the file included")
     words = {"crosstab": "map + crosstab", "group_by": "column // width, groupby.size"}
@@ -121,7 +124,7 @@ def after_scan(arguments: argparse.Namespace) -> None:
     medians = []
     for rows in (arguments.small_rows, arguments.rows):
         path = make_parquet(arguments.work, rows, ATTRIBUTES)
-        runs = in_a_process("measure_after_scan", path=path, repeats=2 * arguments.repeats)
+        runs = in_a_process(HERE, "measure_after_scan", path=path, repeats=2 * arguments.repeats)
         medians.append(statistics.median(runs))
         print(f"  {rows:>11,} rows   {medians[-1]:8.3f} s   (from {min(runs):.3f} to {max(runs):.3f})")
     print(f"  ratio                      {medians[1] / medians[0]:8.2f}     (wanted: 1 within noise)")

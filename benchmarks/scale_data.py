@@ -93,12 +93,13 @@ def peak_memory() -> float:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
 
-def in_a_process(experiment: str, **arguments: Any) -> Any:
-    """Run `experiment(**arguments)` of `benchmarks.scale` in a process of its own; return its result."""
+def in_a_process(module: str, experiment: str, **arguments: Any) -> Any:
+    """Run `experiment(**arguments)` of a module in a process of its own; return its result."""
     code = (
-        "import json, sys\nfrom benchmarks import scale\n"
-        "print(json.dumps(getattr(scale, sys.argv[1])(**json.loads(sys.argv[2]))))"
+        "import json, sys\nfrom importlib import import_module\n"
+        "found = getattr(import_module(sys.argv[1]), sys.argv[2])\n"
+        "print(json.dumps(found(**json.loads(sys.argv[3]))))"
     )
-    command = [sys.executable, "-c", code, experiment, json.dumps(arguments, default=str)]
+    command = [sys.executable, "-c", code, module, experiment, json.dumps(arguments, default=str)]
     shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(shown.stdout.splitlines()[-1])

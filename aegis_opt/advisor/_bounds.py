@@ -53,14 +53,16 @@ def utility_intervals(
 
     *From the other side*: split each group into one row per label, diag(J(g, .)). Whatever F(A, Y) is
     inside the group, it is a random relabelling of those pure rows, so it is at most as informative; a group
-    of one value is known exactly and stays as it is. This takes a measure that no channel improves; for
-    others that side is open (infinite). The masked side is the low end when higher is better.
+    of one value is known exactly and stays as it is. Pure rows of the same label are multiples of each other,
+    and merging them loses nothing: one row per label is enough for all groups. This takes a measure that no
+    channel improves; for others that side is open (infinite). The masked side is the low end when higher is
+    better.
     """
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     if measure.channel_monotone:
         finest = measure_each(
             measure,
-            {name: [_purest(t.groups, t.joint) for t in a.tables] for name, a in attributes.items()},
+            {name: (_purest(t.groups, t.joint) for t in a.tables) for name, a in attributes.items()},
         )
     return {name: _interval(measure, masked[name], finest[name]) for name in attributes}
 
@@ -92,13 +94,10 @@ def _interval(measure: Measure, masked: FloatArray, finest: FloatArray) -> Inter
     return Interval(low, high)
 
 
-def _purest(groups: IntArray, joint: IntArray) -> FloatArray:
-    """Table of a view in which every group of several values is split into one row per label."""
+def _purest(groups: IntArray, joint: IntArray) -> IntArray:
+    """Table of a view in which the groups of several values are split by label: one row for each label."""
     single = np.bincount(groups, minlength=len(joint)) <= 1
-    k = joint.shape[1]
-    mixed = joint[~single]
-    pure = (mixed[:, :, None] * np.eye(k)).reshape(-1, k)
-    return np.concatenate([joint[single], pure])
+    return np.concatenate([joint[single], np.diag(joint[~single].sum(axis=0))])
 
 
 def _least_information(measure: Measure, found: Estimate) -> float:

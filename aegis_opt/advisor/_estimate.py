@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from aegis_opt.rounding import round_table
 from aegis_opt.solvers.reconstruction import Reconstruction, Status
 from aegis_opt.sources import Progress as Progress
 
+MOST_CELLS = 1 << 20  # of tables that are made to be measured: 8 MB
 BEST_TO_WORST = (
     Status.OPTIMAL,
     Status.FEASIBLE,
@@ -46,11 +47,26 @@ class Estimate:
         return tuple(change for result in self.solved for change in result.changes)
 
 
-def measure_each(measure: Measure, tables: Mapping[str, Sequence[npt.NDArray[Any]]]) -> dict[str, FloatArray]:
-    """Measure the tables of every attribute, all attributes at a time: calls cost more than tables."""
-    values = measure.many([table for found in tables.values() for table in found])
-    ends = np.cumsum([len(found) for found in tables.values()])[:-1]
-    return dict(zip(tables, np.split(values, ends), strict=True))
+def measure_each(measure: Measure, tables: Mapping[str, Iterable[npt.NDArray[Any]]]) -> dict[str, FloatArray]:
+    """Measure the tables of every attribute, many at a time: calls cost more than tables.
+
+    Tables that an iterator makes are measured and let go before they fill the memory.
+    """
+    values: list[FloatArray] = []
+    sizes = dict.fromkeys(tables, 0)
+    waiting: list[npt.NDArray[Any]] = []
+    cells = 0
+    for name, found in tables.items():
+        for table in found:
+            sizes[name] += 1
+            waiting.append(table)
+            cells += table.size
+            if cells > MOST_CELLS:
+                values.append(measure.many(waiting))
+                waiting, cells = [], 0
+    values.append(measure.many(waiting))
+    ends = np.cumsum([*sizes.values()])[:-1]
+    return dict(zip(tables, np.split(np.concatenate(values), ends), strict=True))
 
 
 def estimate(

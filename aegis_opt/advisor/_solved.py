@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,11 +28,20 @@ def problems_of(summary: Summary, attribute: str, scope: Scope, histograms: bool
 
 
 class SolvedTables:
-    """The problems posed and the tables found for one summary; none of them depends on the measure."""
+    """The problems posed and the tables found for one summary; none of them depends on the measure.
+
+    Threads may share it: what one of them is working out, the others wait for. A copy in another process
+    starts with nothing solved.
+    """
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
         self._found: dict[Hashable, Any] = {}
+        self._locks: defaultdict[Hashable, Lock] = defaultdict(Lock)
+        self._lock = Lock()  # of the locks
+
+    def __reduce__(self) -> tuple[type[SolvedTables], tuple[Summary]]:
+        return SolvedTables, (self.summary,)  # locks are not copied
 
     def problems(self, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
         """Return `problems_of` the summary; what a problem has worked out about its totals is kept too."""
@@ -54,7 +65,10 @@ class SolvedTables:
         return self._once(("disclosed", problem), lambda: disclosed_share(problem, np.asarray(result.table)))
 
     def _once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
-        if key not in self._found:
-            self._found[key] = compute()
-        found: Found = self._found[key]
+        with self._lock:
+            lock = self._locks[key]
+        with lock:  # of this key alone: other threads may solve other problems meanwhile
+            if key not in self._found:
+                self._found[key] = compute()
+            found: Found = self._found[key]
         return found

@@ -130,9 +130,9 @@ def register_measure(measure: Measure) -> None:
     """
     if not isinstance(measure, Measure):
         raise InvalidInput(f"only a Measure can be registered, not {measure!r}")
-    if measure.name in available_measures():
+    # setdefault is one step: of two threads that register a name at the same time, one is refused
+    if measure.name in available_measures() or _MEASURES.setdefault(measure.name, measure) is not measure:
         raise InvalidInput(f"the measure name {measure.name!r} is taken: choose another")
-    _MEASURES[measure.name] = measure
 
 
 def _load(offers: list[EntryPoint]) -> Measure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     import duckdb
 
 T = TypeVar("T")
+
+_WHOLE = "records"  # the view of all columns; parts of them are numbered
+_PART = 50  # columns that a query binds in about the time that it takes with one
 
 
 def open_table(source: object) -> SourceTable:
@@ -102,31 +106,60 @@ class DuckDBEngine(CountingEngine):
 
 
 class _DuckDBRecords(Records):
-    """Columns of a table as a relation."""
+    """Columns of a table as a relation.
+
+    DuckDB binds all columns of a relation for each query, so that the time to count many columns would grow
+    with their square. A query about columns of one part of a wide table sees that part only, and the first
+    column, which is the label.
+    """
 
     def __init__(
         self, table: SourceTable, connection: duckdb.DuckDBPyConnection, positions: Sequence[int]
     ) -> None:
         self.description = table.description
         self._way_out = table.way_out
+        self._table, self._connection, self._positions = table, connection, positions
         # A relation that was given belongs to a connection that is not ours to interrupt, or to put a view in
         self._own = None if isinstance(table, RelationTable) else connection
         self.in_order = self._own is not None
         self._interrupt = None if self._own is None else connection.interrupt
-        self._relation = self._run(lambda: table.select(connection, positions))
-        if self._own is not None:
-            self._relation.create_view("records")  # every query would otherwise make one
-        self.types = [str(sql_type) for sql_type in self._relation.types]
+        self._relations: dict[str, duckdb.DuckDBPyRelation] = {}
+        whole = self._run(lambda: self._open(_WHOLE, range(len(positions))))
+        self.types = [str(sql_type) for sql_type in whole.types]
 
     def query(self, sql: str) -> Fetched:
         """Run the query on the relation's own connection; nothing stays there."""
-        text = sql.format(records="records")
-        return self._run(lambda: self._fetch(text))
+        return self._run(lambda: self._fetch(sql))
 
-    def _fetch(self, text: str) -> Fetched:
-        result: Any = self._relation.query("records", text) if self._own is None else self._own.execute(text)
+    def _fetch(self, sql: str) -> Fetched:
+        name, columns = self._part(sql)
+        if name not in self._relations:
+            self._open(name, columns)
+        relation = self._relations[name]
+        text = sql.format(records=name)
+        result: Any = relation.query(name, text) if self._own is None else self._own.execute(text)
         fetched: Fetched = result.fetchnumpy()
         return fetched
+
+    def _part(self, sql: str) -> tuple[str, Sequence[int]]:
+        """Name the part of the columns that has all columns of a query; the whole, where no part has."""
+        n = len(self._positions)
+        if self._table.in_parts and n > _PART:
+            parts = {int(i) // _PART for i in re.findall(r"\bc(\d+)\b", sql) if i != "0"}
+            if len(parts) == 1:
+                part = parts.pop()
+                columns = range(part * _PART, min(n, (part + 1) * _PART))
+                return f"{_WHOLE}{part}", columns if part == 0 else [0, *columns]
+        return _WHOLE, range(n)
+
+    def _open(self, name: str, columns: Sequence[int]) -> duckdb.DuckDBPyRelation:
+        relation = self._table.select(self._connection, [self._positions[i] for i in columns])
+        if list(columns) != list(range(len(columns))):
+            relation = relation.project(", ".join(f"c{j} AS c{i}" for j, i in enumerate(columns)))
+        if self._own is not None:
+            relation.create_view(name)  # every query would otherwise make one
+        self._relations[name] = relation
+        return relation
 
     def micros(self, position: int) -> str:
         """Return DuckDB's words for the microseconds since 1970."""

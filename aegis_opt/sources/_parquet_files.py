@@ -6,7 +6,7 @@ import glob
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._column import kind_of
@@ -31,6 +31,7 @@ class ParquetTable(SourceTable):
     paths: tuple[str, ...]
     description: str
     partitions: Mapping[str, Set[str]]
+    in_parts: ClassVar[bool] = True
 
     def raw_names(self) -> Iterable[object]:
         """Return the names in the schema, which SQL would change where they differ in case only."""

@@ -29,6 +29,8 @@ class SourceTable(ABC):
 
     description: str
     way_out: ClassVar[str] = "Correct it, or read it yourself and pass a pandas, polars or Arrow table"
+    in_parts: ClassVar[bool] = False
+    """Whether `select` is quick, and only refers to the columns: wide tables are then selected in parts."""
 
     @abstractmethod
     def raw_names(self) -> Iterable[object]:
@@ -61,6 +63,7 @@ class RelationTable(SourceTable):
 
     relation: Relation
     description: str = "the DuckDB relation"
+    in_parts: ClassVar[bool] = True
 
     def raw_names(self) -> Iterable[object]:
         """Return the relation's columns, which SQL must be able to tell apart."""
@@ -94,6 +97,7 @@ class ArrowTable(SourceTable):
 
     table: Any
     description: str = "the Arrow table"
+    in_parts: ClassVar[bool] = True
 
     def raw_names(self) -> Iterable[object]:
         """Return the table's column names."""
@@ -111,6 +115,7 @@ class PolarsTable(SourceTable):
 
     frame: Any
     description: str = "the polars DataFrame"
+    in_parts: ClassVar[bool] = True
 
     def raw_names(self) -> Iterable[object]:
         """Return the frame's column names."""
@@ -142,6 +147,7 @@ class PandasTable(SourceTable):
 
     frame: pd.DataFrame
     description: str = "the pandas DataFrame"
+    in_parts: ClassVar[bool] = True
 
     # What pandas infers for a column of Python objects -> the dtype that holds the same values exactly
     _OBJECTS: ClassVar[dict[str, str | None]] = {

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import aegis_opt as ao
 from aegis_opt.problem._feasibility import support
+from aegis_opt.problem._margin import Margin
 from aegis_opt.problem._presolve import independent, reduce
 
 
@@ -81,3 +82,39 @@ def test_the_linear_program_finds_every_cell_that_can_be_positive(seed: int) -> 
     per_class = np.zeros(reduction.shape, dtype=bool)
     per_class.flat[reduction.cells] = found
     assert np.array_equal(per_class[reduction.class_of], possible)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=6), st.booleans())
+def test_the_margins_kept_are_those_that_follow_from_no_other(partitions, histogram) -> None:
+    truth = np.arange(12).reshape(6, 2)
+    groups = [np.unique(partition, return_inverse=True)[1] for partition in partitions]
+    margins = ao.Problem.from_table(truth, groups, histogram=histogram).margins
+    kept = [
+        margin.name
+        for i, margin in enumerate(margins)
+        if not any(
+            other.implies(margin) and (j < i or not margin.implies(other))
+            for j, other in enumerate(margins)
+            if j != i
+        )
+    ]
+    assert [margin.name for margin in independent(margins)] == kept
+
+
+def test_many_views_are_not_compared_each_with_each(monkeypatch) -> None:
+    n = 120
+    groups = [(np.arange(n) + shift) // width for width in range(2, 22) for shift in range(width)]
+    problem = ao.Problem.from_table(np.ones((n, 2)), groups)
+    compared = 0
+    implies = Margin.implies
+
+    def counting(self: Margin, other: Margin) -> bool:
+        nonlocal compared
+        compared += 1
+        return implies(self, other)
+
+    monkeypatch.setattr(Margin, "implies", counting)
+    list(independent(problem.margins))
+    assert len(problem.margins) > 200
+    assert compared < 4 * len(problem.margins)
