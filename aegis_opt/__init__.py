@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from aegis_opt import release as release
     from aegis_opt import report as report
     from aegis_opt import rounding as rounding
+    from aegis_opt import scores as scores
     from aegis_opt import solvers as solvers
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
@@ -125,6 +126,7 @@ _NAMES = {  # module: the names taken from it
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
     "report": "plot_ranking",
     "rounding": "",
+    "scores": "",
     "solvers": "",
     "solvers.reconstruction": "Reconstruction Status",
     "solvers.registry": "available_solvers get_reconstructor reconstruct",

@@ -137,7 +137,7 @@ class Advice:
             "scope": self.scope,
             "solver": self.solver,
             "ranking": records(self.ranking),
-            "deviations": {str(name): row.to_dict() for name, row in self.deviations.iterrows()},
+            "deviations": dict(zip(self.deviations.index, records(self.deviations), strict=True)),
             "attributes": records(self.attributes),
             "equivalent": list(self.equivalent),
             "seconds": dict(self.seconds),

@@ -84,16 +84,16 @@ class Advisor:
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
         summary, numbers = self.summary, self._numbers
-        how = {"solver": solver, "scope": scope, "rounding": rounding, "replicates": replicates}
-        how |= {"histograms": histograms} | options
+        how: dict[str, Any] = {"solver": solver, "scope": scope, "rounding": rounding}
+        how |= {"replicates": replicates, "histograms": histograms} | options
         given = {name: value for name, value in how.items() if value is not None}
         flag("chance", chance)
         chosen = self._automatic() if isinstance(measure, str) and measure == "auto" else measure
         scored = isinstance(chosen, str) and chosen in self._scores
         if given and (isinstance(summary, ScoreSummary) or (scored and measure != "auto")):
             raise InvalidOption(
-                f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or ask "
-                "for a measure of a summary that shares tables"
+                f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or "
+                "ask for a measure of a summary that shares tables"
             )
         if scored:
             advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes)

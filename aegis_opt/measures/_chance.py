@@ -93,11 +93,12 @@ def _expected_information(rows: Array, labels: Array, n: float) -> float:
     sizes = np.maximum(high - low + 1, 0).astype(np.int64)
     begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
     c = np.repeat(low, sizes) + np.arange(sizes.sum()) - begins
-    times, r, label = (np.repeat(each, sizes) for each in (np.repeat(times, len(labels)), r, label))
+    weights = np.repeat(np.repeat(times, len(labels)), sizes).astype(float)
+    r, label = np.repeat(r, sizes), np.repeat(label, sizes)
 
     def log_choose(n: Array | float, k: Array) -> Array:
         found: Array = gammaln(np.add(n, 1)) - gammaln(k + 1) - gammaln(n - k + 1)
         return found
 
     probability = np.exp(log_choose(label, c) + log_choose(n - label, r - c) - log_choose(n, r))
-    return max(float(np.sum(times * c * np.log2(n * c / (r * label)) * probability)) / n, 0.0)
+    return max(float(np.sum(weights * c * np.log2(n * c / (r * label)) * probability)) / n, 0.0)

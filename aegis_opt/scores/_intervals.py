@@ -29,8 +29,8 @@ def half_widths(differences: FloatArray, level: float = 0.95) -> FloatArray:
 
     k = differences.shape[-1]
     t = float(stdtrit(k - 1, (1 + level) / 2))
-    spread: FloatArray = differences.std(axis=-1, ddof=1)
-    return t * spread * np.sqrt(1 / k + 1 / (k - 1))
+    widths: FloatArray = t * differences.std(axis=-1, ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
+    return widths
 
 
 def indistinguishable(folds: FloatArray, winner: int, level: float = 0.95) -> npt.NDArray[np.bool_]:
@@ -39,7 +39,7 @@ def indistinguishable(folds: FloatArray, winner: int, level: float = 0.95) -> np
     `folds` has a row for each configuration. Folds in which any of them has no value are left out; with fewer
     than two left, nothing can be told apart.
     """
-    known = np.isfinite(folds).any(axis=1)
+    known: npt.NDArray[np.bool_] = np.isfinite(folds).any(axis=1)
     usable = np.isfinite(folds[known]).all(axis=0)
     if usable.sum() < 2:
         return known

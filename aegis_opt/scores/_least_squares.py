@@ -61,8 +61,9 @@ class Design:
         key += self.columns[self.pairs.second]
         if self.pairs.fold is not None:
             key += (np.arange(n_folds) * (p * p))[self.pairs.fold]
-        products = np.bincount(key, weights=self.pairs.counts, minlength=n_folds * p * p)
-        products = products.reshape(n_folds, p, p)
+        products: FloatArray = np.bincount(  # type: ignore[assignment]
+            key, weights=self.pairs.counts, minlength=n_folds * p * p
+        ).reshape(n_folds, p, p)
         products += products.transpose(0, 2, 1)
         labels = self.labels()
         diagonal = np.arange(p)
@@ -73,7 +74,9 @@ class Design:
         """Records per fold, column and label."""
         n_folds, _, k = self.pairs.labels.shape
         key = (np.arange(n_folds)[:, None, None] * self.p + self.columns[:, None]) * k + np.arange(k)
-        merged = np.bincount(key.ravel(), weights=self.pairs.labels.ravel(), minlength=n_folds * self.p * k)
+        merged: FloatArray = np.bincount(  # type: ignore[assignment]
+            key.ravel(), weights=self.pairs.labels.ravel(), minlength=n_folds * self.p * k
+        )
         return merged.reshape(n_folds, self.p, k)
 
     def normal_matrix(self) -> FloatArray | sparse.csr_array:
@@ -210,7 +213,7 @@ def r2_certified(design: Design, values: FloatArray, penalty: float = PENALTY) -
     coefficients are equal, at the same penalty; so merging never raises this score either. `values` has the
     number of values of each class.
     """
-    weights = np.bincount(design.columns, weights=values, minlength=design.p)
+    weights: FloatArray = np.bincount(design.columns, weights=values, minlength=design.p)  # type: ignore[assignment]
     return _explained(design, penalty * weights)
 
 
@@ -237,7 +240,7 @@ def _explained(design: Design, penalty: FloatArray | None) -> float:
         added = np.zeros(p + 1)
     else:
         added = np.append(penalty, 0.0)
-    system = _System(
+    system = _NormalEquations(
         (diagonal + added)[eliminated],
         A[eliminated][:, rest],
         A[rest][:, rest],
@@ -249,7 +252,7 @@ def _explained(design: Design, penalty: FloatArray | None) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _NormalEquations:
     """Normal equations [[diag(d), C], [C', E + diag(e)]] of a fit with the right-hand side (f, g)."""
 
     d: FloatArray
@@ -328,7 +331,8 @@ def _ridge(G: FloatArray, B: FloatArray, penalty: float, trace: bool = True) -> 
 
 def _label_counts(pairs: PairCounts) -> FloatArray:
     """Records per fold and label: any attribute has them all."""
-    return pairs.labels[:, : pairs.sizes[0]].sum(axis=1).astype(float)
+    counts: FloatArray = pairs.labels[:, : pairs.sizes[0]].sum(axis=1).astype(float)
+    return counts
 
 
 def most_frequent(sizes: IntArray | FloatArray, cap: int = CAP) -> IntArray:

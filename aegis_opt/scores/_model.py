@@ -121,7 +121,8 @@ def mean_of_folds(folds: FloatArray) -> FloatArray:
     """Return the mean score of each configuration over the folds that have one."""
     known = np.isfinite(folds)
     total = np.where(known, folds, 0.0).sum(axis=1)
-    return np.divide(total, known.sum(axis=1), out=np.full(len(folds), np.nan), where=known.any(axis=1))
+    means: FloatArray = np.full(len(folds), np.nan)
+    return np.divide(total, known.sum(axis=1), out=means, where=known.any(axis=1))
 
 
 def _takes_sparse(estimator: Any) -> bool:

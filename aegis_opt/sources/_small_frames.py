@@ -66,7 +66,7 @@ def _texts(series: pd.Series[Any]) -> npt.NDArray[Any] | None:
             return None
         return np.asarray(series.astype(object), dtype=object)
     if isinstance(dtype, pd.StringDtype):
-        return np.asarray(series.to_numpy(dtype=object, na_value=None), dtype=object)
+        return np.asarray(series.astype(object), dtype=object)
     if dtype == np.dtype(object) and pd.api.types.infer_dtype(series, skipna=True) == "string":
         return series.to_numpy()
     return None

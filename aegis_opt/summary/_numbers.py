@@ -38,7 +38,7 @@ class NumbersToShare:
         self.measures = [get_measure(measure) for measure in ([given] if isinstance(given, str) else given)]
         self.unmasked = flag("unmasked", unmasked)
         self.digits = None if digits is None else whole_number("digits", digits, least=1, most=17)
-        names = [each.name for each in (*self.scores, *self.measures)]
+        names = [score.name for score in self.scores] + [measure.name for measure in self.measures]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidOption(f"{twice!r} is asked for twice, as score or measure: name each once")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, get_args, overload
 
 from aegis_opt._options import flag, one_of
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
@@ -24,6 +24,63 @@ from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._scores import ScoreSummary
 
 Share = Literal["tables", "scores", "both"]
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    histograms: bool = True,
+    *,
+    share: Literal["tables", "both"] = "tables",
+    scores: Iterable[str | Score] | None = None,
+    measures: Iterable[str | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Summary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    histograms: bool = True,
+    *,
+    share: Literal["scores"],
+    scores: Iterable[str | Score] | None = None,
+    measures: Iterable[str | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> ScoreSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    histograms: bool = True,
+    *,
+    share: Share,
+    scores: Iterable[str | Score] | None = None,
+    measures: Iterable[str | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Summary | ScoreSummary: ...
 
 
 def summarize(

@@ -37,7 +37,7 @@ from aegis_opt.solvers.convex._stack import Bounds, Stack
 Form = Literal["l1", "l2", "linf", "bounded", "kl"]
 
 CACHE_SIZE = 16
-_MODELS: OrderedDict[tuple[str, str, str], _Model] = OrderedDict()
+_MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
 
 
@@ -56,7 +56,7 @@ class ConvexSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class _Model:
+class _Program:
     """A compiled program, with what is needed to fill it and to read it."""
 
     program: Any
@@ -114,7 +114,7 @@ def _solve(program: Any, engine: str, options: Mapping[str, Any]) -> tuple[str, 
     return str(program.status), seconds
 
 
-def _compiled(form: Form, data: Stack, engine: str) -> _Model:
+def _compiled(form: Form, data: Stack, engine: str) -> _Program:
     key = (form, engine, _structure(data))
     with _LOCK:
         model = _MODELS.pop(key, None) or _build(form, data)
@@ -134,7 +134,7 @@ def _structure(data: Stack) -> str:
     return digest.hexdigest()
 
 
-def _fill(model: _Model, data: Stack, bounds: Bounds | None) -> None:
+def _fill(model: _Program, data: Stack, bounds: Bounds | None) -> None:
     low, high = (np.zeros(data.n_cells), data.prior) if bounds is None else bounds
     values = {
         "right": data.right - data.cell_matrix @ data.prior,
@@ -148,7 +148,7 @@ def _fill(model: _Model, data: Stack, bounds: Bounds | None) -> None:
         parameter.value = values[name]
 
 
-def _build(form: Form, data: Stack) -> _Model:
+def _build(form: Form, data: Stack) -> _Program:
     import cvxpy as cp
     from scipy.sparse import diags_array
 
@@ -191,10 +191,10 @@ def _build(form: Form, data: Stack) -> _Model:
     left = _with_slack(left, data, constraints, parameter)
     totals = left == parameter("right", len(data.right))
     program = cp.Problem(cp.Minimize(objective), [totals, *constraints])
-    return _Model(program, totals, deviation, unit, parameters)
+    return _Program(program, totals, deviation, unit, parameters)
 
 
-def _kl(data: Stack) -> _Model:
+def _kl(data: Stack) -> _Program:
     import cvxpy as cp
 
     t = cp.Variable(data.n_cells)
@@ -207,7 +207,7 @@ def _kl(data: Stack) -> _Model:
     def deviation() -> FloatArray | None:
         return None if t.value is None else t.value - data.prior
 
-    return _Model(program, totals, deviation, np.ones(data.n_cells))
+    return _Program(program, totals, deviation, np.ones(data.n_cells))
 
 
 def _with_slack(left: Any, data: Stack, constraints: list[Any], value: Callable[[str, int], Any]) -> Any:

@@ -52,8 +52,8 @@ def test_the_true_deviation_lies_within_the_proved_bounds(
 
 def test_known_margins_tighten_the_lower_bound_of_mutual_information(clinic: ao.datasets.Dataset) -> None:
     summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations)
-    pooled = ao.advise(summary).ranking.set_index("configuration")["pud_low"]
-    without = ao.advise(summary, histograms=False).ranking.set_index("configuration")["pud_low"]
+    pooled = ao.advise(summary, "mi").ranking.set_index("configuration")["pud_low"]
+    without = ao.advise(summary, "mi", histograms=False).ranking.set_index("configuration")["pud_low"]
     assert (pooled >= without.reindex(pooled.index) - 1e-12).all()
     assert (pooled > without.reindex(pooled.index) + 1e-4).any()
 
@@ -70,7 +70,7 @@ def test_single_view_maximum_entropy_names_no_winner(summary: ao.Summary, measur
 
 
 def test_whole_tables_make_the_single_view_estimate_tell_something(summary: ao.Summary) -> None:
-    advice = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=1)
+    advice = ao.advise(summary, "mi", scope="single", rounding="controlled", replicates=5, seed=1)
     assert advice.best is not None
     assert not advice.certified
     assert advice.replicates is not None
@@ -78,16 +78,16 @@ def test_whole_tables_make_the_single_view_estimate_tell_something(summary: ao.S
     assert advice.ranking["wins"].sum() == pytest.approx(1)
     assert (advice.ranking["pud_std"] >= 0).all()
     assert any(warning.startswith("implausible") for warning in advice.warnings)
-    again = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=1)
+    again = ao.advise(summary, "mi", scope="single", rounding="controlled", replicates=5, seed=1)
     pd.testing.assert_frame_equal(advice.ranking, again.ranking)
-    other = ao.advise(summary, scope="single", rounding="controlled", replicates=5, seed=2)
+    other = ao.advise(summary, "mi", scope="single", rounding="controlled", replicates=5, seed=2)
     assert not np.array_equal(advice.ranking["pud"], other.ranking["pud"])
 
 
 @pytest.mark.parametrize("solver", ["integer", "sampling"])
 def test_random_solvers_are_replicated(clinic: ao.datasets.Dataset, solver: str) -> None:
     summary = ao.summarize(clinic.frame[:300], clinic.label, clinic.configurations)
-    advice = ao.advise(summary, scope="single", solver=solver, replicates=3)
+    advice = ao.advise(summary, "mi", scope="single", solver=solver, replicates=3)
     assert advice.replicates is not None
     assert len(advice.replicates) == 3
     assert advice.best is not None
@@ -101,7 +101,7 @@ def test_ranks_of_equal_configurations_are_ties() -> None:
         "same": {"a": ao.Bucketize(edges=[3])},
         "worse": {"a": ao.Suppress()},
     }
-    advice = ao.advise(ao.summarize(frame, "y", configurations))
+    advice = ao.advise(ao.summarize(frame, "y", configurations), "mi")
     assert advice.tied == ("first", "same")
     assert advice.best == "first"
     assert advice.ranking["rank"].tolist() == [1, 1, 3]
@@ -110,12 +110,12 @@ def test_ranks_of_equal_configurations_are_ties() -> None:
 
 def test_unmasked_attributes_cost_nothing_and_determine_themselves() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3, 4] * 5, "y": [0, 0, 1, 0] * 5})
-    advice = ao.advise(ao.summarize(frame, "y", {"open": {}, "closed": {"a": ao.Suppress()}}))
+    advice = ao.advise(ao.summarize(frame, "y", {"open": {}, "closed": {"a": ao.Suppress()}}), "mi")
     assert advice.best == "open"
     row = advice.ranking.set_index("configuration").loc["open"]
     assert row["pud"] == row["pud_low"] == row["pud_high"] == 0
     assert any("disclosed" in warning and "'a'" in warning for warning in advice.warnings)
-    only_open = ao.advise(ao.summarize(frame, "y", {"x": {"a": ao.Identity()}}), scope="single")
+    only_open = ao.advise(ao.summarize(frame, "y", {"x": {"a": ao.Identity()}}), "mi", scope="single")
     assert only_open.best == "x"  # the deviation is 0 because nothing is masked, not by degeneracy
 
 
@@ -149,7 +149,7 @@ def test_the_answer_is_found_again_in_json(summary: ao.Summary) -> None:
 
 
 def test_per_attribute_columns_come_on_request(summary: ao.Summary) -> None:
-    advice = ao.advise(summary)
+    advice = ao.advise(summary, "mi")
     wide = advice.ranking_by_attribute()
     assert list(wide.columns[:5]) == ["configuration", "pud", "pud_low", "pud_high", "rank"]
     assert np.allclose(wide[["age", "weight", "zip"]].mean(axis=1), wide["pud"])
@@ -163,7 +163,7 @@ def test_a_summary_file_will_do(summary: ao.Summary, tmp_path: object) -> None:
 
 def test_progress_is_told(summary: ao.Summary) -> None:
     seen: list[tuple[str, int, int]] = []
-    ao.advise(summary, progress=lambda what, done, of: seen.append((what, done, of)))
+    ao.advise(summary, "mi", progress=lambda what, done, of: seen.append((what, done, of)))
     assert [done for _, done, _ in seen] == [0, 1, 2, 3]
     assert {of for _, _, of in seen} == {3}
 

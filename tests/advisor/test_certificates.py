@@ -145,7 +145,7 @@ def test_status_and_residual_are_those_of_the_tables_used(
 
 
 def test_independent_rounding_in_pooled_scope_is_not_called_optimal(clinic: ao.Summary) -> None:
-    advice = ao.advise(clinic, rounding="independent")
+    advice = ao.advise(clinic, "mi", rounding="independent")
     assert advice.certified  # the order rests on the shared tables alone
     assert advice.attributes["status"].tolist() == ["VIOLATED", "VIOLATED", "FEASIBLE"]  # "zip" is disclosed
     assert (advice.attributes["residual"][:2] >= 1).all()
@@ -155,7 +155,7 @@ def test_independent_rounding_in_pooled_scope_is_not_called_optimal(clinic: ao.S
 
 
 def test_what_is_proved_rests_on_the_tables_before_rounding(people: ao.Summary) -> None:
-    plain, rounded = (ao.advise(people, rounding=rounding) for rounding in (None, "nearest"))
+    plain, rounded = (ao.advise(people, "mi", rounding=rounding) for rounding in (None, "nearest"))
     columns = ["low", "high", "disclosed"]
     pd.testing.assert_frame_equal(plain.attributes[columns], rounded.attributes[columns])
     assert plain.ranking["pud_low"].equals(rounded.ranking["pud_low"])
@@ -168,7 +168,7 @@ def test_contradictory_totals_are_repaired_before_rounding_and_certify_nothing(
 ) -> None:
     summary, measure = _contradictory(), _recording()
     with pytest.raises(ao.InfeasibleProblem, match="attribute 'a'"):
-        ao.advise(summary)
+        ao.advise(summary, "mi")
     solver = ao.get_reconstructor("ipf", rounding=rounding, on_conflict=on_conflict)
     try:
         advice = ao.advise(summary, measure, solver)
@@ -191,7 +191,8 @@ def test_contradictory_totals_are_repaired_before_rounding_and_certify_nothing(
 def test_every_replicate_counts_not_the_first_alone(clinic: ao.Summary) -> None:
     """With more replicates of the same seed, the reported residual can only grow."""
     residuals = [
-        ao.advise(clinic, rounding="independent", replicates=n).attributes["residual"] for n in (1, 5, 25)
+        ao.advise(clinic, "mi", rounding="independent", replicates=n).attributes["residual"]
+        for n in (1, 5, 25)
     ]
     assert (residuals[0] <= residuals[1]).all()
     assert (residuals[1] <= residuals[2]).all()

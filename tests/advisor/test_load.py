@@ -34,7 +34,7 @@ def said(advice: ao.Advice) -> str:
 
 
 def test_threads_that_share_an_advisor_solve_each_table_once_and_agree(clinic, monkeypatch) -> None:
-    alone = said(ao.advise(clinic))
+    alone = said(ao.advise(clinic, "mi"))
     solved: list[object] = []
     solve = IPF.solve
 
@@ -49,7 +49,7 @@ def test_threads_that_share_an_advisor_solve_each_table_once_and_agree(clinic, m
 
     def ask(_: int) -> str:
         start.wait()
-        return said(advisor.advise())
+        return said(advisor.advise("mi"))
 
     with ThreadPoolExecutor(8) as pool:
         answers = set(pool.map(ask, range(8)))
@@ -59,8 +59,8 @@ def test_threads_that_share_an_advisor_solve_each_table_once_and_agree(clinic, m
 
 def test_an_advisor_that_was_sent_to_another_process_answers_the_same(clinic) -> None:
     advisor = ao.Advisor(clinic)
-    answer = said(advisor.advise())
-    assert said(pickle.loads(pickle.dumps(advisor)).advise()) == answer
+    answer = said(advisor.advise("mi"))
+    assert said(pickle.loads(pickle.dumps(advisor)).advise("mi")) == answer
 
 
 def test_after_an_error_the_next_question_is_answered(clinic, monkeypatch) -> None:
@@ -72,9 +72,9 @@ def test_after_an_error_the_next_question_is_answered(clinic, monkeypatch) -> No
 
     monkeypatch.setattr(IPF, "solve", failing)
     with pytest.raises(KeyboardInterrupt):
-        advisor.advise()
+        advisor.advise("mi")
     monkeypatch.setattr(IPF, "solve", solve)
-    assert advisor.advise().certified
+    assert advisor.advise("mi").certified
 
 
 def test_names_are_loaded_by_many_threads_at_the_same_time() -> None:

@@ -53,7 +53,7 @@ def test_demo_ranks_the_clinic_and_leaves_picture_and_summary(run: Run, tmp_path
     code, out, err = run("demo", "--rows", 300, "--seed", 3, "--output", tmp_path / "new")
     assert (code, err) == (0, "")
     data = ao.datasets.clinic(300, seed=3)
-    expected = ao.advise(ao.summarize(data.frame, data.label, data.configurations))
+    expected = ao.advise(ao.summarize(data.frame, data.label, data.configurations), "mi")
     assert printed_ranking(out) == [*expected.ranking["configuration"].head(8)]
     assert f"Best       {expected.best}" in out
     assert "truly the best" in out
@@ -157,7 +157,20 @@ def test_advise_prints_the_ranking_of_the_library(run: Run, files: Path, summary
 
 def test_advise_as_json_is_the_whole_advice(run: Run, files: Path, summary: ao.Summary) -> None:
     advice = ao.advise(summary, "mi", scope="single", rounding="hypergeometric", seed=4, replicates=3)
-    words = ("--scope", "single", "--rounding", "hypergeometric", "--seed", 4, "--replicates", 3, "--top", 1)
+    words = (
+        "--measure",
+        "mi",
+        "--scope",
+        "single",
+        "--rounding",
+        "hypergeometric",
+        "--seed",
+        4,
+        "--replicates",
+        3,
+        "--top",
+        1,
+    )
     code, out, err = run("advise", files / "summary.json", *words, "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
@@ -168,11 +181,11 @@ def test_advise_as_json_is_the_whole_advice(run: Run, files: Path, summary: ao.S
 
 
 def test_advise_succeeds_where_it_cannot_tell(run: Run, files: Path) -> None:
-    code, out, _ = run("advise", files / "summary.json", "--scope", "single")
+    code, out, _ = run("advise", files / "summary.json", "--measure", "mi", "--scope", "single")
     assert code == 0
     assert "cannot tell" in out
     assert out.count("degenerate estimate") == 1
-    _, out, _ = run("advise", files / "summary.json", "--scope", "single", "--json")
+    _, out, _ = run("advise", files / "summary.json", "--measure", "mi", "--scope", "single", "--json")
     assert json.loads(out)["best"] is None
 
 
@@ -191,10 +204,10 @@ def test_advise_hands_options_to_the_solver(run: Run, files: Path) -> None:
 
 
 def test_advise_ignores_histograms_on_request(run: Run, files: Path, summary: ao.Summary) -> None:
-    _, out, _ = run("advise", files / "summary.json", "--no-histograms", "--json")
-    without = ao.advise(summary, histograms=False)
+    _, out, _ = run("advise", files / "summary.json", "--no-histograms", "--measure", "mi", "--json")
+    without = ao.advise(summary, "mi", histograms=False)
     assert [row["pud_low"] for row in json.loads(out)["ranking"]] == [*without.ranking["pud_low"]]
-    assert (without.ranking["pud_low"] < ao.advise(summary).ranking["pud_low"]).all()
+    assert (without.ranking["pud_low"] < ao.advise(summary, "mi").ranking["pud_low"]).all()
 
 
 @pytest.mark.parametrize(("ending", "start"), [("png", PNG), ("pdf", b"%PDF"), ("svg", b"<?xml")])

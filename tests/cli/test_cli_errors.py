@@ -119,7 +119,7 @@ def damaged(files: Path, change: Callable[[str], str]) -> Path:
     ("change", "named"),
     [
         (lambda text: text[: len(text) // 2], ["summary.json", "cannot be read"]),
-        (lambda text: text.replace('"version":1', '"version":99'), ["version 99", "upgrade"]),
+        (lambda text: text.replace('"version":2', '"version":99'), ["version 99", "upgrade"]),
         (lambda text: text.replace('"format":"aegis-opt-summary"', '"format":"else"'), ["is no summary"]),
     ],
     ids=["truncated", "newer version", "another format"],

@@ -27,7 +27,7 @@ def dots(figure: Figure) -> list[float]:
 
 
 def test_rows_are_the_ranking_with_its_numbers(summary: ao.Summary) -> None:
-    advice = ao.advise(summary)
+    advice = ao.advise(summary, "mi")
     figure = plot_ranking(advice)
     assert names(figure) == [*advice.ranking["configuration"]]
     assert dots(figure) == [*advice.ranking["pud"]]
@@ -49,14 +49,14 @@ def test_top_keeps_the_first_places(summary: ao.Summary) -> None:
 
 
 def test_truth_is_drawn_for_whoever_knows_it(summary: ao.Summary) -> None:
-    advice = ao.advise(summary)
+    advice = ao.advise(summary, "mi")
     truth = dict.fromkeys(advice.ranking["configuration"], 0.1234)
     figure = plot_ranking(advice, truth=truth)
     assert texts(figure).count("0.1234") == 12
 
 
 def test_no_winner_is_drawn_where_none_is_named(summary: ao.Summary) -> None:
-    advice = ao.advise(summary, scope="single")
+    advice = ao.advise(summary, "mi", scope="single")
     figure = plot_ranking(advice)
     assert "No winner" in texts(figure)
     assert "proved wrong" in texts(figure)
@@ -85,7 +85,7 @@ def test_a_measure_that_ranks_by_its_masked_value_shows_scores(summary: ao.Summa
 
 
 def test_bounds_that_end_beyond_the_axis_have_an_arrow(summary: ao.Summary) -> None:
-    advice = ao.advise(summary)
+    advice = ao.advise(summary, "mi")
 
     def arrows(factor: float) -> int:
         far = advice.ranking.assign(pud_high=factor * advice.ranking["pud"].max())
@@ -96,7 +96,7 @@ def test_bounds_that_end_beyond_the_axis_have_an_arrow(summary: ao.Summary) -> N
 
 
 def test_the_file_is_whole_or_not_there(summary: ao.Summary, tmp_path: Path) -> None:
-    advice = ao.advise(summary)
+    advice = ao.advise(summary, "mi")
     plot_ranking(advice, tmp_path / "ranking.png")
     assert (tmp_path / "ranking.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     with pytest.raises(ValueError, match="docx"):
