@@ -39,8 +39,9 @@ types: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini
 
+# two processes that each use two threads for small matrices wait for each other most of the time
 unit: $(READY)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not spark"
 
 # shown at its end, because its lines would mix with those of `unit`
 spark: $(READY)

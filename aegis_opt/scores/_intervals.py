@@ -39,7 +39,7 @@ def indistinguishable(folds: FloatArray, winner: int, level: float = 0.95) -> np
     `folds` has a row for each configuration. Folds in which any of them has no value are left out; with fewer
     than two left, nothing can be told apart.
     """
-    known: npt.NDArray[np.bool_] = np.isfinite(folds).any(axis=1)
+    known = np.asarray(np.isfinite(folds).any(axis=1))
     usable = np.isfinite(folds[known]).all(axis=0)
     if usable.sum() < 2:
         return known

@@ -122,7 +122,8 @@ def mean_of_folds(folds: FloatArray) -> FloatArray:
     known = np.isfinite(folds)
     total = np.where(known, folds, 0.0).sum(axis=1)
     means: FloatArray = np.full(len(folds), np.nan)
-    return np.divide(total, known.sum(axis=1), out=means, where=known.any(axis=1))
+    np.divide(total, known.sum(axis=1), out=means, where=known.any(axis=1))
+    return means
 
 
 def _takes_sparse(estimator: Any) -> bool:
