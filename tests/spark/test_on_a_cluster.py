@@ -15,6 +15,7 @@ import pytest
 from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
 from aegis_opt.release import apply_configuration, source_domains
+from aegis_opt.scores import Race
 from aegis_opt.sources import columns, scan
 from aegis_opt.summary import summarize
 
@@ -209,3 +210,32 @@ def test_a_worker_lost_in_the_middle_changes_nothing(spark, cluster):
         table = result.attributes[f"a{prime}"].table
         half = n // (prime - 1)  # id * prime and id are alike modulo the even prime - 1
         assert table.tolist() == [[half, 0], [0, half]] * ((prime - 1) // 2)
+
+
+def test_scores_are_counted_on_the_cluster(spark, parquet):
+    """Pairs of values are counted there; only the folds are other ones than here."""
+    configurations = {
+        "coarse": {
+            "tiny": Bucketize(width=20),
+            "real": Suppress(),
+            "text": Prefix(1),
+            "day": Truncate("year"),
+        },
+        "fine": {
+            "tiny": Bucketize(width=2),
+            "real": Identity(),
+            "text": Prefix(2),
+            "day": Suppress(),
+        },
+    }
+    wanted = {"share": "scores", "scores": ["r2", "r2_gcv", "r2_cv", Race(rows=500, finalists=2)]}
+    here = summarize(parquet, "label", configurations, **wanted)
+    there = summarize(spark.read.parquet(parquet), "label", configurations, **wanted)
+    for name in ("r2", "r2_gcv"):
+        assert dict(there.scores[name].values) == pytest.approx(dict(here.scores[name].values), abs=1e-12)
+    assert there.attributes == here.attributes
+    again = summarize(spark.read.parquet(parquet), "label", configurations, **wanted)
+    assert again == there
+    for scored in (here, there):
+        values = np.array([scored.scores["r2_cv"].values[name] for name in configurations])
+        assert (abs(values) < 0.05).all()  # the label is independent of all attributes
