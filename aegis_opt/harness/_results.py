@@ -7,6 +7,7 @@ not run again. `meta.json` says what made the folder; a folder that something el
 from __future__ import annotations
 
 import datetime as dt
+import glob
 import json
 import math
 import os
@@ -27,6 +28,7 @@ from aegis_opt._files import atomic_path, probe, written_by_duckdb
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
+from aegis_opt.sources._database import open_database
 
 if TYPE_CHECKING:
     import duckdb
@@ -263,7 +265,7 @@ def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
     query, values = _select(table, rows)
     with atomic_path(path) as temporary, _database().cursor() as connection:
-        target = str(temporary).replace("'", "''")
+        target = str(temporary.absolute()).replace("'", "''")
         with written_by_duckdb(path, temporary):
             connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
 
@@ -289,8 +291,9 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     if not files:
         return _frame(table, *_select(table, []))
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
+    paths = [glob.escape(str(file.absolute())) for file in files]
     try:
-        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", [[str(file) for file in files]])
+        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", [paths])
     except duckdb.Error as error:
         if len(files) > 1:  # find the one to blame
             for file in files:
@@ -308,9 +311,7 @@ def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Open an empty database in memory, once per process: that takes longer than writing a file."""
-    import duckdb
-
-    return duckdb.connect(config={"threads": 1})
+    return open_database(threads=1)
 
 
 def _files(folder: Path) -> dict[TableName, list[Path]]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from aegis_opt._files import temporary_folder
 from aegis_opt.errors import InvalidOption, SourceError
+from aegis_opt.sources._database import open_database
 from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
 from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
@@ -53,13 +54,9 @@ def open_table(source: object) -> SourceTable:
 @contextmanager
 def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that writes to no terminal and whose temporary files go with it."""
-    import duckdb
-
     with temporary_folder() as folder:
-        config: dict[str, Any] = {"temp_directory": folder}
-        if memory is not None:
-            config["memory_limit"] = memory
-        with duckdb.connect(config=config) as connection:
+        limit = {} if memory is None else {"memory_limit": memory}
+        with open_database(temp_directory=folder, **limit) as connection:
             # Every count opens its files anew: the connection remembers what their footers say
             connection.execute("SET enable_progress_bar = false; SET parquet_metadata_cache = true")
             yield connection
