@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "_moved"),
+    ("errors", "_moved", "_interrupts"),
     ("_options", "_files"),
     ("domain",),
     ("sources",),

@@ -127,8 +127,9 @@ def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) ->
     Rows that the direction tells apart are not interchangeable; as a constraint without bounds, it
     makes the presolve keep them apart.
     """
-    from scipy.optimize import linprog
     from scipy.sparse import hstack
+
+    from aegis_opt.problem._linear_program import linprog
 
     marked = Problem(
         problem.views,

@@ -68,7 +68,8 @@ def irreducible_conflict(problem: Problem) -> list[str]:
     .. [1] J. W. Chinneck, "Feasibility and Infeasibility in Optimization", Springer 2008.
     """
     from scipy import sparse
-    from scipy.optimize import linprog
+
+    from aegis_opt.problem._linear_program import linprog
 
     system = _System.of(problem)
     n_totals, n_cells = system.A.shape
@@ -199,7 +200,7 @@ class _System:
         """Whether some table meets the totals of these rows."""
         if len(rows) == 0:
             return True
-        from scipy.optimize import linprog
+        from aegis_opt.problem._linear_program import linprog
 
         A, b = self.A[rows], self.b[rows]
         outcome = linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, A_ub=self.C, b_ub=self.limits, method="highs")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._constraint import LinearConstraint
@@ -117,7 +118,9 @@ class WholeTables:
             solver.parameters.max_time_in_seconds = max(seconds, 1e-3)
         if effort < math.inf:
             solver.parameters.max_deterministic_time = effort
-        status = solver.solve(self.model)
+        solver.parameters.catch_sigint_signal = False  # its handler swallows Ctrl-C, or waits for itself
+        model = self.model
+        status = interruptible(lambda: solver.solve(model), solver.stop_search)
         if status == self._cp_model.INFEASIBLE:
             raise InfeasibleProblem(NO_WHOLE_TABLE)
         if status == self._cp_model.UNKNOWN:

@@ -42,7 +42,8 @@ def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
     can be positive.
     """
     from scipy import sparse
-    from scipy.optimize import linprog
+
+    from aegis_opt.problem._linear_program import linprog
 
     n_cells = A.shape[1]
     equations = sparse.hstack([A, A, -b[:, None]], format="csr")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt._files import nameless_path, written_by_duckdb
+from aegis_opt._interrupts import interruptible
 from aegis_opt._options import flag
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
@@ -22,7 +23,7 @@ from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows
 from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
-from aegis_opt.sources._duckdb_engine import connect, interruptible, open_table, write_in_worker_threads
+from aegis_opt.sources._duckdb_engine import connect, open_table, write_in_worker_threads
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
@@ -107,7 +108,7 @@ def apply_configuration(
             with reported(masking.own, progress, f"masking {masking.table.description}"):
                 return masking.same_type()
 
-        return work() if masking.own is None else interruptible(work, masking.own.interrupt)
+        return work() if masking.own is None else interruptible(work, masking.own.interrupt, patience=None)
 
 
 def source_domains(source: object, configuration: Configuration | Mapping[str, Mask]) -> dict[str, Domain]:
