@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import re
@@ -47,6 +48,12 @@ class CsvHeader:
         if not header.names:
             what = "is empty" if not header.line_end else "begins with an empty line"
             raise SourceError(f"{path} {what}: a CSV file needs a header line and at least one record")
+        if any(end in header.names[0] for end in "\r\n") and _has_mark(path):
+            # DuckDB does not see the quote that follows the mark, and takes the rest of the name for a record
+            raise SourceError(
+                f"{path} begins with a byte order mark and a name with a line break, {header.names[0]!r}: "
+                "rename that column, or save the file without the mark"
+            )
         if re.fullmatch(r"(?i)sep=.?", str(header)):
             raise SourceError(f"{path}: the first line, {str(header)!r}, is no header: remove it")
         return header
@@ -68,6 +75,12 @@ class CsvHeader:
         """Whether anything but blank lines follows the header."""
         with _open(path) as file:
             return any(line.strip() for i, line in enumerate(file) if i >= self.n_lines)
+
+
+def _has_mark(path: str) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8."""
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+        return bool(file.read(3) == codecs.BOM_UTF8)
 
 
 def _open(path: str) -> TextIO:
