@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import one_of
+from aegis_opt._options import one_of, path_of
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
 from aegis_opt.advisor._deviation import Deviation
@@ -53,7 +53,10 @@ class Advisor:
     """
 
     def __init__(self, summary: Summary | str | os.PathLike[str]) -> None:
-        self.summary = summary if isinstance(summary, Summary) else Summary.load(summary)
+        if not isinstance(summary, Summary):
+            made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
+            summary = Summary.load(path_of("summary", summary, f"it is a Summary or the path of one; {made}"))
+        self.summary = summary
         self._solved = SolvedTables(self.summary)
 
     def advise(

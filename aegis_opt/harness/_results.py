@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._files import atomic_path, probe, written_by_duckdb
+from aegis_opt._options import path_of
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
@@ -240,7 +241,7 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     ResultsError
         If it is no results folder, of another version, or a file in it is cut short; the text names it.
     """
-    path = Path(folder)
+    path = path_of("folder", folder)
     meta, files = read_meta(path), _files(path)
     runs = read_parquet(files["advice"], "advice")
     for file in files["rankings"]:

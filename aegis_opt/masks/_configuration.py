@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from aegis_opt._options import instance, path_of
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
 from aegis_opt.masks._base import Mask, mask_from_spec
@@ -218,7 +219,7 @@ def load_configurations(path: str | Path) -> Configurations:
     ...     load_configurations(path)["config01"]["age"]
     Generalize(ranges=4)
     """
-    path = Path(path)
+    path = path_of("path", path)
     document = read_document(path)
     try:
         return _parse(document, path.parent)
@@ -249,7 +250,8 @@ def save_configurations(configurations: Configurations, path: str | Path) -> Non
     ...     load_configurations(Path(folder, "masks.json")) == configurations
     True
     """
-    folder = Path(path).parent
+    instance("configurations", configurations, Configurations, "Configurations({name: {attribute: mask}})")
+    folder = path_of("path", path).parent
     named = {
         name: {attribute: _saved_spec(mask, folder) for attribute, mask in configuration.items()}
         for name, configuration in configurations.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,7 +63,7 @@ class Problem:
         label_names: Sequence[Any] | pd.Index | None = None,
         constraints: Sequence[LinearConstraint] = (),
     ) -> None:
-        views = (views,) if isinstance(views, View) else tuple(views)
+        views = (views,) if isinstance(views, View) else tuple(views) if isinstance(views, Iterable) else ()
         if not views or not all(isinstance(view, View) for view in views):
             raise InvalidInput("a problem needs at least one View: Problem(views=[View(groups, joint)])")
         shape = (views[0].n_values, views[0].n_labels)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._files import atomic_path
-from aegis_opt._options import whole_number
+from aegis_opt._options import instance, whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.measures import get_measure
 from aegis_opt.problem._margin import FloatArray
@@ -69,6 +69,7 @@ def plot_ranking(
     >>> len(figure.axes[0].get_yticklabels())
     5
     """
+    instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     require_matplotlib()
     from matplotlib.figure import Figure as MatplotlibFigure
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import path_of
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
 from aegis_opt.problem import Problem, View
@@ -283,7 +284,7 @@ class Summary(_SharedData):
         """Read a summary that `save` wrote, and check everything in the file."""
         from aegis_opt.summary._file import load
 
-        return load(path)
+        return load(path_of("path", path))
 
     def __eq__(self, other: object) -> bool:
         same = super().__eq__(other)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from aegis_opt._options import flag
+from aegis_opt._options import flag, instance
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine, scan
@@ -94,6 +94,7 @@ def scan_masked(
     label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
+    instance("label", label, str, "give the name of a column")
     masks = {name: dict(configuration) for name, configuration in given.items()}
     engine = open_engine(source, memory)  # once: finding the columns of many files takes time
     known = engine.names()
