@@ -268,7 +268,7 @@ def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     with atomic_path(path) as temporary, _database().cursor() as connection:
         target = str(temporary.absolute()).replace("'", "''")
         with written_by_duckdb(path, temporary):
-            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
+            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, USE_TMP_FILE false)", values)
 
 
 def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from full_disk import small_disk
 from same_results import assert_same
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
+from aegis_opt.errors import OutputError
 from aegis_opt.harness import Case, ComparisonSettings, Results, ResultsError, load_results, run_comparison
 from aegis_opt.harness import _results as store
 from aegis_opt.harness._schema import COLUMNS
+from aegis_opt.report import plot_ranking, write_report
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
 
@@ -309,3 +312,41 @@ def ao_version() -> str:
     from importlib.metadata import version
 
     return version("aegis-opt")
+
+
+def test_a_full_disk_is_told_and_the_comparison_goes_on_where_there_is_room(reference) -> None:
+    """DuckDB's own error used to come through."""
+    with small_disk("24k") as folder:
+        with pytest.raises(OutputError, match=r"cannot be written: No space left on device; free some space"):
+            run(folder / "r")
+        assert not [path for path in folder.rglob(".*") if path.is_file()]
+        whole = shutil.copytree(folder / "r", folder.parent / f"{folder.name}-more")
+    try:
+        assert_same(run(whole), load_results(reference))
+    finally:
+        shutil.rmtree(whole)
+
+
+def test_pages_and_pictures_are_whole_or_absent_on_a_full_disk(reference) -> None:
+    clinic = ao.datasets.clinic(200)
+    advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations))
+    with small_disk("8k") as folder:
+        full = r"cannot be written: No space left on device; free some space"
+        with pytest.raises(OutputError, match=rf"report\.html {full}"):
+            write_report(reference, folder / "report.html")
+        with pytest.raises(OutputError, match=rf"ranking\.png {full}"):
+            plot_ranking(advice, folder / "ranking.png")
+        with pytest.raises(OutputError, match=rf"masks\.json {full}"):
+            ao.save_configurations(
+                ao.generate_configurations(clinic.frame, label="health", n=100), folder / "masks.json"
+            )
+        assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["r[1]", "r*", "~", "http:"])
+def test_a_folder_may_be_called_anything(tmp_path, monkeypatch, name, reference) -> None:
+    """A pattern, the home folder or an address to DuckDB."""
+    monkeypatch.chdir(tmp_path)
+    run(Path(name))
+    assert_same(load_results(name), load_results(reference))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
