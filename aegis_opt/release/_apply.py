@@ -239,7 +239,7 @@ class _Masking:
             write_in_worker_threads(self.own)
         with reported(self.own, progress, f"reading {self.table.description}"):
             rows = self.rows(self.names, as_text=path.name.lower().endswith(CSV + TSV))
-            masked, names = self.masked(rows), self.names
+            masked, names = self.masked(rows), list(self.names)
             if escape_formulas:
                 masked, names = without_formulas(masked, names)
             masked = _renamed(masked, names)

@@ -10,8 +10,10 @@ from aegis_opt.errors import SourceError
 from aegis_opt.masks import Suppress
 from aegis_opt.release import apply_configuration
 from aegis_opt.sources import columns, scan
+from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._database import open_database
 from aegis_opt.sources._files import open_files
+from aegis_opt.sources._parquet_files import ParquetTable
 
 HERE = pl.DataFrame({"x": [1, 2], "y": ["a", "b"]})
 ELSEWHERE = pl.DataFrame({"x": [7, 8, 9], "y": ["a", "b", "a"]})
@@ -65,7 +67,9 @@ def test_engines_get_absolute_paths(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     write(HERE, tmp_path / "a" / f"t.{ending}")
     for path in (f"a/t.{ending}", f"./a/t.{ending}", f"a/*.{ending}", "a"):
-        assert all(os.path.isabs(found) for found in open_files(path).paths)
+        table = open_files(path)
+        assert isinstance(table, CsvTable | ParquetTable)
+        assert all(os.path.isabs(found) for found in table.paths)
 
 
 def test_a_current_folder_may_have_glob_characters_in_its_name(tmp_path, monkeypatch, ending):
