@@ -243,7 +243,7 @@ def a_killed_command_leaves_the_old_file_or_the_whole_new_one(seed: int) -> None
         check_files(job, folder, ended=False, hidden=True)
 
 
-@family(seconds=3.0)
+@family(seconds=5.0)
 def a_full_disk_is_told_and_leaves_the_old_file(seed: int) -> None:
     """A limit on the size of files stands for a full disk: exit code 1, the file named, the old one there."""
     numbers = random.Random(seed)
@@ -268,7 +268,7 @@ def a_full_disk_is_told_and_leaves_the_old_file(seed: int) -> None:
         check_files(job, folder, ended=done.returncode == 0)
 
 
-@family(seconds=2.0)
+@family(seconds=3.0)
 def a_place_that_cannot_be_written_is_told(seed: int) -> None:
     """A folder that is a file, or may not be written: exit code 1, the place named, nothing changed."""
     numbers = random.Random(seed)
@@ -313,7 +313,7 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
     return found
 
 
-@family(seconds=12.0)
+@family(seconds=20.0)
 def a_resumed_comparison_equals_an_uninterrupted_one(seed: int) -> None:
     """Stopped at random moments and started again, a comparison ends with the same tables."""
     numbers = random.Random(seed)

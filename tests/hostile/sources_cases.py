@@ -141,7 +141,7 @@ def in_pandas(drawn: dict[str, tuple[str, list[Any]]]) -> pd.DataFrame:
     )
 
 
-@family(seconds=0.2)
+@family(seconds=1.0)
 def every_kind_of_source_counts_alike(seed: int) -> None:
     """Frames, Arrow, relations and Parquet: the counts of plain Python, and missing values masked as such."""
     numbers = random.Random(seed)
@@ -194,7 +194,7 @@ def write_csv(numbers: random.Random, drawn: dict[str, tuple[str, list[Any]]]) -
     return (b"\xef\xbb\xbf" if numbers.random() < 0.2 else b"") + text.encode(), separator
 
 
-@family(seconds=0.1)
+@family(seconds=0.3)
 def a_csv_file_is_counted_as_plain_python_reads_it(seed: int) -> None:
     """CSV in many styles: the counts and rows of Python's csv module, or an error that says why."""
     numbers = random.Random(seed)
