@@ -12,10 +12,15 @@ from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 
 RESIDUAL = 1e-4
-"""Violation of a total, in records, up to which a table counts as one to round."""
+"""The least `looseness`, in records: far below the half record at which a rounding would go wrong."""
 
 SNAP = 1e-9
 """Distance to a whole number below which a cell counts as whole."""
+
+
+def looseness(problem: Problem) -> float:
+    """Violation of a total, in records, up to which a table counts as one to round."""
+    return max(RESIDUAL, tolerance(problem))
 
 
 def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
@@ -27,7 +32,7 @@ def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray,
         problem.margins, f"rounding {method!r}", "rounding='independent', which keeps no total"
     )
     residual = problem.residual(table)
-    if residual > max(RESIDUAL, tolerance(problem)):
+    if residual > looseness(problem):
         raise InvalidInput(
             f"rounding {method!r} needs a table that meets the totals, but this one is {residual:.3g} "
             "records off: solve with a smaller tolerance or more iterations, or use rounding='independent'"
