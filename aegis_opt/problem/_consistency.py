@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from aegis_opt.errors import InvalidOption
-from aegis_opt.problem._margin import IntArray, Margin, open_cells, refines
+from aegis_opt.problem._margin import IntArray, Margin, negligible, open_cells, refines
 from aegis_opt.problem._problem import Problem
 
 WAY_OUT = (
@@ -22,8 +22,11 @@ NO_WHOLE_TABLE = (
 
 
 def tolerance(problem: Problem) -> float:
-    """Violation, in records, below which totals count as met: rounding noise of N records."""
-    return max(1e-6, 1e-12 * problem.total)
+    """Violation, in records, below which the totals of a problem count as met; see `negligible`.
+
+    Where totals contradict each other, the margin of most records counts.
+    """
+    return negligible(max(float(margin.totals.sum()) for margin in problem.margins))
 
 
 def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> None:

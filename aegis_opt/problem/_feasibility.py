@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.errors import AegisError
+from aegis_opt.problem._least_violation import power_of_two
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
 
     One linear program finds all of them: maximise sum(s) over A (s + w) = t b, 0 <= s <= 1, w >= 0,
     t >= 1. The solutions scaled by t form a convex cone, so the optimum has s = 1 exactly on the cells that
-    can be positive.
+    can be positive. b is scaled to cells of about 1; even so, noise of fractional totals can make the engine
+    find no solution where `has_solution` knows of one.
     """
     from scipy import sparse
     from scipy.optimize import linprog
 
     n_cells = A.shape[1]
-    equations = sparse.hstack([A, A, -b[:, None]], format="csr")
+    scaled = b / power_of_two(float(b.sum()) / max(n_cells, 1))
+    equations = sparse.hstack([A, A, -scaled[:, None]], format="csr")
     cost = np.concatenate([-np.ones(n_cells), np.zeros(n_cells + 1)])
     bounds = np.zeros((2 * n_cells + 1, 2))
     bounds[:n_cells, 1] = 1.0
