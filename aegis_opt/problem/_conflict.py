@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
 _LARGEST_NOISE = 0.1  # records up to which a repaired count can be off the whole number it stands for
+_ALL_DIGITS = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
 _FAR = 1e6  # changes of a cell, in units of the contradiction, that no least-squares repair needs
 
 
@@ -183,7 +185,7 @@ class _System:
         return found is not None and found.largest <= self.slack
 
     def least_violation(self, rows: IntArray) -> LeastViolation | None:
-        """Table that misses the totals of these rows by the fewest records; None where no table is allowed."""
+        """Table that misses the totals of these rows by fewest records; None where none is allowed."""
         return least_violation(self.A[rows], self.b[rows], self.C, self.limits, enough=self.slack / 100)
 
     def least_squares(self, start: FloatArray) -> FloatArray:
@@ -201,7 +203,9 @@ class _System:
         if self.C is not None and self.limits is not None:
             limits.append(self.C @ change <= np.minimum((self.limits - self.C @ start) / unit, _FAR))
         program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
-        program.solve(solver=cp.CLARABEL)
+        with warnings.catch_warnings():  # what it finds at the end of its digits is good enough
+            warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+            program.solve(solver=cp.CLARABEL, accept_unknown=True, **_ALL_DIGITS)
         if change.value is None:
             raise AegisError(f"on_conflict='relax' failed ({program.status}); use on_conflict='repair'")
         moved: FloatArray = np.maximum(start + unit * change.value, 0.0)

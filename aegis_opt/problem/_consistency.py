@@ -32,9 +32,9 @@ def tolerance(problem: Problem) -> float:
 def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> None:
     """Raise `InvalidOption` where a total is fractional, so that no whole table can meet it."""
     for margin in margins:
-        fractional = margin.totals != np.round(margin.totals)
-        if fractional.any():
-            group, column = np.argwhere(fractional)[0].tolist()
+        fraction = np.abs(margin.totals - np.round(margin.totals))
+        if fraction.any():
+            group, column = np.argwhere(fraction == fraction.max())[0].tolist()
             raise InvalidOption(
                 f"{who} needs whole totals, but {margin.describe(group, column)} is "
                 f"{margin.totals[group, column]:.10g}: round it first, or use {way_out}"

@@ -246,7 +246,7 @@ def _require_countable(name: str, records: float) -> None:
     """Refuse totals whose sum or whose noise floating-point numbers cannot hold."""
     if 0 < records < FEWEST_RECORDS or records > MOST_RECORDS:
         raise InvalidInput(
-            f"{name} has {records:.4g} records in all, but a problem takes none, or {FEWEST_RECORDS:g} to 2^53 "
+            f"{name} has {records:.4g} records in all; a problem takes none, or {FEWEST_RECORDS:g} to 2^53 "
             "of them: give all totals and the prior in another unit, that is, multiply them by one number"
         )
 
