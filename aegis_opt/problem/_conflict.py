@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
 _LARGEST_NOISE = 0.1  # records up to which a repaired count can be off the whole number it stands for
-_ALL_DIGITS = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
+_MORE_DIGITS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10} | dict.fromkeys(
+    ("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-10
+)
 _FAR = 1e6  # changes of a cell, in units of the contradiction, that no least-squares repair needs
 
 
@@ -203,10 +205,13 @@ class _System:
         if self.C is not None and self.limits is not None:
             limits.append(self.C @ change <= np.minimum((self.limits - self.C @ start) / unit, _FAR))
         program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
-        with warnings.catch_warnings():  # what it finds at the end of its digits is good enough
-            warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-            program.solve(solver=cp.CLARABEL, accept_unknown=True, **_ALL_DIGITS)
-        if change.value is None:
+        # Clarabel, to more digits than by default; where it stalls, the slower active-set method of HiGHS
+        for engine, digits in ((cp.CLARABEL, _MORE_DIGITS), (cp.CLARABEL, {}), (cp.HIGHS, {})):
+            with suppress(cp.SolverError):
+                program.solve(solver=engine, **digits)
+            if program.status == cp.OPTIMAL:
+                break
+        else:
             raise AegisError(f"on_conflict='relax' failed ({program.status}); use on_conflict='repair'")
         moved: FloatArray = np.maximum(start + unit * change.value, 0.0)
         return moved
