@@ -105,7 +105,8 @@ def _by_inversion(few: IntArray, population: IntArray, taken: IntArray, rng: np.
     weights = np.concatenate([below[:, ::-1], np.ones((len(mode), 1)), above], axis=1)
     reached = np.cumsum(weights, axis=1)
     point = rng.random(len(mode)) * reached[:, -1]
-    return mode - _WIDTH + (reached <= point[:, None]).sum(axis=1)
+    drawn: IntArray = mode - _WIDTH + (reached <= point[:, None]).sum(axis=1)
+    return drawn
 
 
 def _by_rejection(

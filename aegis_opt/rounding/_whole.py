@@ -54,8 +54,8 @@ def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray,
 def _moved_to_totals(problem: Problem, table: FloatArray) -> FloatArray:
     """Remove what noise of very many records leaves of a violation: the least change relative to the cells.
 
-    A table of 1e14 records counts as meeting its totals when it is 100 records off, but rounding needs one that
-    is less than half a record off.
+    A table of 1e14 records counts as meeting its totals when it is 100 records off, but rounding needs one
+    that is less than half a record off.
     """
     from scipy.sparse.linalg import lsqr
 

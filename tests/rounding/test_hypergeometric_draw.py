@@ -31,8 +31,8 @@ POPULATIONS = [  # good, bad, sample: both methods, and every symmetry that is u
 
 
 def drawn(good: int, bad: int, sample: int, seed: int) -> np.ndarray:
-    arguments = (np.full(DRAWS, count) for count in (good, bad, sample))
-    return draw_large(*arguments, np.random.default_rng(seed))
+    counts = np.full((3, DRAWS), [[good], [bad], [sample]])
+    return draw_large(counts[0], counts[1], counts[2], np.random.default_rng(seed))
 
 
 def exact_chances(good: int, bad: int, sample: int) -> np.ndarray:
@@ -106,9 +106,9 @@ def log_factorial(count: int) -> Decimal:
 @pytest.mark.parametrize("population", [10**7, 10**9, 10**12, 9 * 10**15])
 def test_log_probabilities_have_all_digits_far_from_the_mode(population: int):
     good, sample = population // 3, population // 7
-    counts = [np.array([count]) for count in (good, population, sample)]
-    mode, remainder = _mode(*counts)
-    ratio = _LogRatio(*counts, mode, remainder)
+    few, size, taken = (np.array([count]) for count in (good, population, sample))
+    mode, remainder = _mode(few, size, taken)
+    ratio = _LogRatio(few, size, taken, mode, remainder)
     m, deviation = int(mode[0]), deviation_of(good, population, sample)
     with localcontext() as context:
         context.prec = 60
