@@ -53,8 +53,8 @@ def draw_hypergeometric(
     Examples
     --------
     >>> good, bad, sample = (np.array([x]) for x in (10**12, 3 * 10**12, 10**12))
-    >>> int(draw_hypergeometric(good, bad, sample, np.random.default_rng(0))[0] // 10**9)
-    250
+    >>> round(draw_hypergeometric(good, bad, sample, np.random.default_rng(0))[0] / 1e9, 2)
+    np.float64(250.0)
     """
     drawn = np.empty(len(good), dtype=np.int64)
     large = good + bad >= _LARGEST_OF_NUMPY
