@@ -9,17 +9,20 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 1.0
+STOP_SECONDS = 1.0
 """Seconds that work which was asked to stop has for it, before it is left alone."""
 
 
 def interruptible(
-    work: Callable[[], T], stop: Callable[[], None] | None = None, *, patience: float | None = PATIENCE
+    work: Callable[[], T],
+    stop: Callable[[], None] | None = None,
+    *,
+    stop_seconds: float | None = STOP_SECONDS,
 ) -> T:
     """Do long work in a thread, so that Ctrl-C is heard at once.
 
     On any exception in the caller's thread, such as KeyboardInterrupt, `stop` is called until the work has
-    ended. Work that has not ended when the `patience` is over (None: it always ends), and work that cannot
+    ended. Work that has not ended when `stop_seconds` are over (None: it always ends), and work that cannot
     be stopped, is left alone: it goes on in the background, and nobody waits for its result. It must
     therefore change nothing that others use, and must release Python's lock.
 
@@ -43,7 +46,7 @@ def interruptible(
     try:
         done.wait()
     except BaseException:
-        left = float("inf") if patience is None else patience
+        left = float("inf") if stop_seconds is None else stop_seconds
         while stop is not None and left > 0 and not done.is_set():
             stop()
             done.wait(0.1)  # what is to stop may not have begun when it was told

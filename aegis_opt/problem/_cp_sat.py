@@ -127,10 +127,11 @@ class WholeTables:
             return None
         if status not in (self._cp_model.OPTIMAL, self._cp_model.FEASIBLE):
             raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
+        reached, proved = int(solver.value(objective)), status == self._cp_model.OPTIMAL
         return CpSatSolution(
             cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
-            objective=int(solver.value(objective)),
+            objective=reached,
             # CP-SAT reports a floating-point number that can be just off the whole one it stands for
-            bound=math.ceil(solver.best_objective_bound - 1e-6),
-            proved=status == self._cp_model.OPTIMAL,
+            bound=reached if proved else math.ceil(solver.best_objective_bound - 1e-6),
+            proved=proved,
         )

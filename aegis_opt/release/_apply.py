@@ -108,7 +108,9 @@ def apply_configuration(
             with reported(masking.own, progress, f"masking {masking.table.description}"):
                 return masking.same_type()
 
-        return work() if masking.own is None else interruptible(work, masking.own.interrupt, patience=None)
+        return (
+            work() if masking.own is None else interruptible(work, masking.own.interrupt, stop_seconds=None)
+        )
 
 
 def source_domains(source: object, configuration: Configuration | Mapping[str, Mask]) -> dict[str, Domain]:

@@ -165,7 +165,9 @@ class _DuckDBRecords(Records):
         import duckdb
 
         try:
-            return work() if self._interrupt is None else interruptible(work, self._interrupt, patience=None)
+            return (
+                work() if self._interrupt is None else interruptible(work, self._interrupt, stop_seconds=None)
+            )
         except duckdb.OutOfMemoryException as error:
             raise SourceError(
                 f"{self.description}: the memory allowed is too little to count it "

@@ -221,7 +221,7 @@ class Summary(_SharedData):
             Which attribute.
         configuration : str, optional
             Use the view of this configuration alone; by default the views of all configurations together,
-            equal partitions once.
+            equal tables once.
         table : int, optional
             Use one of the attribute's masked tables alone, by its number.
         histograms : bool
@@ -238,7 +238,8 @@ class Summary(_SharedData):
             tables = (self.masked_table(configuration, attribute),)
         if table is not None:
             tables = (summary.tables[table],)
-        distinct = {t.groups.tobytes(): View(t.groups, t.joint) for t in tables}
+        # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
+        distinct = {(t.groups.tobytes(), t.joint.tobytes()): View(t.groups, t.joint) for t in tables}
         return Problem(
             views=list(distinct.values()),
             histogram=summary.histogram if histograms else None,

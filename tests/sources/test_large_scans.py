@@ -118,7 +118,7 @@ for delay in (0.0, 0.001, 0.01, 0.05, 0.3):
         begun = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
         try:
             begun.start()
-            interruptible(work, connection.interrupt, patience=None)
+            interruptible(work, connection.interrupt, stop_seconds=None)
         except KeyboardInterrupt:
             print(connection.execute("SELECT 1").fetchall()[0][0], end="")
 """
