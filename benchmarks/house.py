@@ -14,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "_moved"),
+    ("_shown", "_moved"),
+    ("errors",),
     ("_options", "_files"),
+    ("_json",),
     ("domain",),
     ("sources",),
     ("masks",),
