@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from aegis_opt._shown import without_controls
 from aegis_opt.cli._parser import build_parser
 from aegis_opt.errors import AegisError
 
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("aegis-opt: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except (AegisError, OSError) as error:
-        print(f"aegis-opt: error: {_explain(error)}", file=sys.stderr)
+        print(f"aegis-opt: error: {without_controls(_explain(error))}", file=sys.stderr)
         return _FAILED
     return 0
 

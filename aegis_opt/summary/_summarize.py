@@ -94,6 +94,8 @@ def scan_masked(
     label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
+    if label == "":
+        raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
     masks = {name: dict(configuration) for name, configuration in given.items()}
     engine = open_engine(source, memory)  # once: finding the columns of many files takes time
     known = engine.names()
