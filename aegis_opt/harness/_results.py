@@ -28,7 +28,7 @@ from aegis_opt._json import parse_json
 from aegis_opt._options import is_number
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
+from aegis_opt.harness._schema import COLUMNS, KEYS, OK, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
 
 if TYPE_CHECKING:
@@ -272,7 +272,31 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
     others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
-    return Results(advice=runs, **others, meta=meta)
+    results = Results(advice=runs, **others, meta=meta)
+    damaged = next(_damaged_rows(results), None)
+    if damaged is not None:
+        raise ResultsError(f"{path / damaged}: get a whole copy of the folder, or {_WAY_OUT}")
+    return results
+
+
+def _damaged_rows(results: Results) -> Iterator[str]:
+    """Name the columns that hold what no comparison writes."""
+    for table, kinds in COLUMNS.items():
+        frame: pd.DataFrame = getattr(results, table)
+        always = {*KEYS[table], *{"status", "pud", "pud_true"}.intersection(kinds)}
+        for name, kind in kinds.items():
+            column = frame[name]
+            if name in always and column.isna().any():
+                yield f"{table}: {name!r} is missing in some row"
+            if kind == "DOUBLE" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any():
+                yield f"{table}: {name!r} is infinite in some row"
+    keys = KEYS["advice"]
+    ranked = set(results.rankings[[*keys, "configuration"]].itertuples(index=False, name=None))
+    runs = {row[:-1] for row in ranked}
+    named = results.advice.loc[results.advice["status"] == OK, [*keys, "best"]]
+    for row in named.itertuples(index=False, name=None):
+        if row[:-1] in runs and row not in ranked:
+            yield f"advice: the winner {shown(row[-1])} is not in its ranking"
 
 
 def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:
@@ -303,10 +327,10 @@ def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
 
 
 def _plain(value: Any) -> Any:
-    """What DuckDB takes: Python's own types, and null for what is not known."""
+    """What DuckDB takes: Python's own types, and null for what is not known or not finite."""
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
