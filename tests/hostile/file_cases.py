@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime as dt
 import functools
 import gzip
@@ -183,7 +184,7 @@ def change_leaves(rng: random.Random, document: Any) -> None:
         if isinstance(value, int | float) and abs(value) < 2**64 and rng.random() < 0.5:
             node[key] = rng.choice((value + 1, value - 1, -value, value * 2**40, value + 0.5))
         else:
-            node[key] = rng.choice(LEAVES)
+            node[key] = copy.deepcopy(rng.choice(LEAVES))
 
 
 def change_structure(rng: random.Random, document: Any) -> None:
@@ -292,7 +293,7 @@ def change_one_mask(rng: random.Random, document: Any) -> None:
     inner = [(node, key) for node, key in places(spec) if key != "function"]
     if inner:
         node, key = rng.choice(inner)
-        node[key] = rng.choice(LEAVES)
+        node[key] = copy.deepcopy(rng.choice(LEAVES))
     holder.clear()
     holder[name] = {attribute: spec}
 
