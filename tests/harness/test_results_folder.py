@@ -311,15 +311,15 @@ def test_a_plan_of_too_many_runs_is_refused(done) -> None:
     ("table", "change", "message"),
     [
         ("advice", "REPLACE ('nobody' AS best)", "advice: the winner 'nobody' is not in its ranking"),
-        ("advice", "REPLACE (NULL AS status)", "advice: 'status' is missing in some row"),
+        ("advice", "REPLACE (NULL::VARCHAR AS status)", "advice: 'status' is missing in some row"),
         ("rankings", "REPLACE ('Infinity'::DOUBLE AS pud)", "rankings: 'pud' is infinite in some row"),
     ],
 )
 def test_rows_that_no_comparison_writes_are_refused(done, table, change, message) -> None:
-    path = sorted((done / table).glob("*.parquet"))[0]
     with duckdb.connect() as connection:
-        rows = connection.sql(f"SELECT * {change} FROM read_parquet('{path}')").to_arrow_table()
-        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet)")
+        for path in (done / table).glob("*.parquet"):
+            connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT * {change} FROM read_parquet('{path}')")
+            connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
     with pytest.raises(ResultsError, match=message):
         load_results(done)
 

@@ -20,6 +20,7 @@ from families import family
 
 import aegis_opt as ao
 from aegis_opt.harness import load_results
+from aegis_opt.masks import Mask
 from aegis_opt.report import plot_ranking, write_report
 
 N = 24
@@ -66,7 +67,7 @@ class Words:
         """Return all words that stand in a table."""
         return [*self.attributes, self.label, *self.values, *self.classes]
 
-    def masks(self) -> dict[str, dict[str, ao.Mask]]:
+    def masks(self) -> dict[str, dict[str, Mask]]:
         """Return configurations that group, suppress and keep the values."""
         one, two = self.attributes
         halves = ao.Generalize({self.values[0]: self.values[:2], self.values[3]: self.values[2:]})
@@ -86,7 +87,7 @@ def odd_words(rng: random.Random, pieces: list[str]) -> Words:
         ends = [rng.choice(("", f"{kind}{i}")) or f"{kind}{i}" for i in range(n)]
         return tuple(f"{end}{''.join(rng.choices(pieces, k=rng.choice((1, 1, 3))))}{end}" for end in ends)
 
-    return Words(draw("a", 2), *draw("y", 1), draw("c", 2), draw("v", 4), draw("k", 3))
+    return Words(draw("a", 2), draw("y", 1)[0], draw("c", 2), draw("v", 4), draw("k", 3))
 
 
 def stored(frame: pd.DataFrame, kind: str, folder: Path) -> Any:
