@@ -179,9 +179,9 @@ def test_odd_names_of_tables_are_quoted() -> None:
 
 
 def test_an_empty_name_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ConfigurationError, match="attribute '' must be a name .*: rename the column first"):
+    with pytest.raises(ConfigurationError, match=r"attribute '' must be a name .*: rename the column first"):
         Configuration({"": Suppress()})
-    with pytest.raises(ConfigurationError, match="the label must .*, not '': rename the column first"):
+    with pytest.raises(ConfigurationError, match=r"the label must .*, not '': rename the column first"):
         Configurations({"c": {"a": Suppress()}}, label="")
     with pytest.raises(ConfigurationError, match="must be a non-empty string, not ''"):
         Configurations({"": {"a": Suppress()}})
