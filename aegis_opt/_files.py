@@ -1,4 +1,4 @@
-"""Writing files so that they are either whole or absent."""
+"""Writing files so that they are either whole or absent, and reading files that others made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -119,12 +121,65 @@ def written_by_duckdb(path: Path, temporary: Path) -> Iterator[None]:
         raise OSError(said, os.strerror(said)) from error
 
 
-def read_text(path: Path, what: str, error: type[AegisError]) -> str:
-    """Read a file of UTF-8 text, with or without a byte order mark."""
+def read_bytes(
+    path: str | os.PathLike[str], what: str, error: type[AegisError], *, most: int, unpack: bool = False
+) -> bytes:
+    """Read a regular file of at most `most` bytes, or unpack one of gzip to at most so many.
+
+    A device or a pipe might never end, and a small packed file might become a huge one: the former are not
+    opened, and the latter is unpacked only up to the limit. An empty file is refused, as are the files of
+    the system that say they are empty.
+    """
+    refused = data = None
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as reason:
-        raise error(f"{what} cannot be read ({reason}): check its path and that it is UTF-8") from reason
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode):
+            refused = "is no regular file: give the path of a file"
+        elif not about.st_size:
+            refused = "is empty: check its path, or get a whole copy"
+        else:
+            with open(path, "rb") as file:
+                data = file.read(most + 1)
+    except OSError as reason:
+        refused = f"cannot be read ({reason.strerror}): check its path and rights"
+    except ValueError as reason:  # such as a path with a null character
+        refused = f"cannot be read ({reason}): check its path"
+    if data is None:
+        raise error(f"{what} {refused}")
+    if unpack:
+        data = _unpacked(data, what, error, most)
+    if len(data) > most:
+        packed = "unpacked " if unpack else ""
+        raise error(f"{what} has more than {most:,} {packed}bytes, the most that is read: make it smaller")
+    return data
+
+
+def read_text(path: Path, what: str, error: type[AegisError], *, most: int) -> str:
+    """Read a regular file of UTF-8 text, with or without a byte order mark."""
+    return decoded(read_bytes(path, what, error, most=most), what, error)
+
+
+def decoded(data: bytes, what: str, error: type[AegisError]) -> str:
+    """Return UTF-8 text, with or without a byte order mark; an error tells the place, and not the text."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as reason:
+        raise error(
+            f"{what} cannot be read ({reason.reason} at byte {reason.start}): check that it is UTF-8"
+        ) from None
+
+
+def _unpacked(data: bytes, what: str, error: type[AegisError], most: int) -> bytes:
+    """Unpack a file of gzip, but for one byte more than `most` no further."""
+    machine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        unpacked = machine.decompress(data, most + 1)
+    except zlib.error as reason:
+        raise error(f"{what} cannot be unpacked ({reason}): get a whole copy of the file") from reason
+    if len(unpacked) <= most and (not machine.eof or machine.unused_data.strip(b"\0")):
+        state = "goes on behind its end" if machine.eof else "is cut short"
+        raise error(f"{what} cannot be unpacked, because it {state}: get a whole copy of the file")
+    return unpacked
 
 
 def probe(folder: str | os.PathLike[str]) -> None:

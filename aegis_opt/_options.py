@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
+from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, InvalidOption
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ def whole_number(
     aegis_opt.errors.InvalidOption: seed must be a whole number from 0 up, not -1
     """
     if not is_whole(value) or _outside(value, least, most):
-        raise error(f"{name} must be a whole number{_range(least, most)}, not {value!r}")
+        raise error(f"{name} must be a whole number{_range(least, most)}, not {shown(value)}")
     return int(value)
 
 
@@ -63,7 +64,7 @@ def number(
     if not fits or _outside(value, least, most):
         kind = "positive number" if above == 0 else "number"
         limits = f" above {above:g}" if above else _range(least, most)
-        raise error(f"{name} must be a {kind}{f' of {unit}' if unit else ''}{limits}, not {value!r}")
+        raise error(f"{name} must be a {kind}{f' of {unit}' if unit else ''}{limits}, not {shown(value)}")
     return float(value)
 
 
@@ -76,7 +77,7 @@ def flag(name: str, value: Any) -> bool:
     False
     """
     if not isinstance(value, bool):
-        raise InvalidOption(f"{name} must be True or False, not {value!r}")
+        raise InvalidOption(f"{name} must be True or False, not {shown(value)}")
     return value
 
 
@@ -95,7 +96,7 @@ def one_of(
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         known = f"{', '.join(others)} or {last}" if others else last
-        raise error(f"{name} must be {known}, not {value!r}")
+        raise error(f"{name} must be {known}, not {shown(value)}")
     return value
 
 

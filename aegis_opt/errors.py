@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from aegis_opt._shown import shortened, shown
+
+_LONGEST_COMPARED = 200  # characters
+_MOST_NAMED = 100  # of what exists, in the text of an error
+
 __all__ = [
     "AegisError",
     "ConfigurationError",
@@ -44,11 +49,17 @@ class UnknownName(AegisError, LookupError):
         import difflib  # only here: the command line starts faster without it
 
         known = sorted(known)
-        close = difflib.get_close_matches(str(name), known, n=1)
-        text = f"unknown {kind} {str(name)!r}"
+        # Long names are not compared: that takes time by the product of their lengths
+        short = [candidate for candidate in known if len(candidate) <= _LONGEST_COMPARED]
+        close = []
+        if isinstance(name, str) and len(name) <= _LONGEST_COMPARED:
+            close = difflib.get_close_matches(name, short, n=1)
+        text = f"unknown {kind} {shown(name)}"
         if close:
             text += f": did you mean {close[0]!r}?"
-        text += f" Known: {', '.join(known)}." if close else f"; known: {', '.join(known)}."
+        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+        listed = ", ".join(map(shortened, known[:_MOST_NAMED])) + more
+        text += f" Known: {listed}." if close else f"; known: {listed}."
         super().__init__(f"{text} {hint}".rstrip())
 
 

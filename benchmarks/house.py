@@ -14,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "_moved", "_interrupts"),
+    ("_shown", "_moved", "_interrupts"),
+    ("errors",),
     ("_options", "_files"),
+    ("_json",),
     ("domain",),
     ("sources",),
     ("masks",),

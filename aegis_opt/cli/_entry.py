@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
+from aegis_opt._shown import without_controls
 from aegis_opt.cli._parser import build_parser
 from aegis_opt.errors import AegisError
 
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _end_process(_INTERRUPTED)
         return _INTERRUPTED
     except (AegisError, OSError) as error:
-        print(f"aegis-opt: error: {_explain(error)}", file=sys.stderr)
+        print(f"aegis-opt: error: {without_controls(_explain(error))}", file=sys.stderr)
         return _FAILED
     return 0
 

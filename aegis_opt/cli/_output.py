@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from aegis_opt._shown import without_controls
+
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
     from aegis_opt.advisor._estimate import Progress
@@ -28,16 +30,23 @@ def print_json(document: Any) -> None:
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """Return a console for `stream` (stdout): without markup, for names may hold brackets."""
+    """Return a console for `stream` (stdout): without markup or control characters, which names may hold."""
     from rich.console import Console as RichConsole
+    from rich.segment import Segment
 
-    class PipeAwareConsole(RichConsole):
+    class SafeConsole(RichConsole):
         def on_broken_pipe(self) -> None:
             raise  # called while the error is handled; `main` decides what it means
 
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else without_controls(text), style, control)
+
     file = stream or sys.stdout
     terminal = file.isatty()
-    return PipeAwareConsole(
+    return SafeConsole(
         file=file,
         force_terminal=terminal,
         width=None if terminal else _UNLIMITED,
@@ -73,7 +82,7 @@ def show_facts(console: Console, facts: Iterable[tuple[str, Any]]) -> None:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for heading, text in facts:
-        grid.add_row(heading, text)
+        grid.add_row(heading, without_controls(str(text)))
     _show(console, grid, width=None if console.is_terminal else _WIDTH)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from aegis_opt._shown import without_controls
 from aegis_opt.advisor import Advice
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.measures import Measure, get_measure
@@ -39,7 +40,7 @@ def ranking_table(
     ranking = advice.ranking
     shown = ranking.head(len(ranking) if top is None else top)
     decimals = decimals_of(advice)
-    attributes = [str(name) for name in advice.deviations.columns] if by_attribute else []
+    attributes = [without_controls(str(name)) for name in advice.deviations.columns if by_attribute]
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
     replicated = "wins" in ranking
     columns = ["rank", "configuration", "deviation"]
@@ -59,7 +60,11 @@ def ranking_table(
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
         drawn = bar(row["pud"] / longest, _BAR, ascii_only) if advice.best is not None else ""
-        table.add_row(*map(Text, cells), Text(drawn), style="bold green" if name in advice.tied else None)
+        table.add_row(
+            *map(Text, map(without_controls, cells)),
+            Text(drawn),
+            style="bold green" if name in advice.tied else None,
+        )
     return table
 
 
@@ -73,7 +78,7 @@ def attribute_table(advice: Advice) -> Table:
     )
     for row in advice.attributes.to_dict("records"):
         table.add_row(
-            row["attribute"],
+            without_controls(row["attribute"]),
             f"{row['values']:,}",
             str(row["masked_tables"]),
             f"{row['estimate']:.{decimals}f}",

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt._files import atomic_path, probe, written_by_duckdb
-from aegis_opt._options import path_of
+from aegis_opt._files import atomic_path, probe, read_text, written_by_duckdb
+from aegis_opt._json import parse_json
+from aegis_opt._options import is_number, path_of
+from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
+from aegis_opt.harness._schema import COLUMNS, KEYS, OK, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
 from aegis_opt.sources._database import open_database
 
@@ -41,6 +43,18 @@ _PACKAGES = (
     *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
     *("ipfn", "humanleague", "POT"),
 )
+MOST_META_BYTES = 16 * 2**20
+"""The size of the file that describes a results folder."""
+MOST_META_ITEMS = 1_000_000
+"""Commas and opening brackets in that file: entries, which take memory."""
+MOST_PLANNED = 5_000_000
+"""Runs that a results folder may plan, all combinations counted."""
+MOST_ROWS = 5_000_000
+"""Rows of one table of a results folder."""
+MOST_TEXT = 2**29
+"""Bytes of all texts in one table of a results folder."""
+
+_MOST_NUMBER = 2**53
 _SKIPPED = ".skipped.parquet"
 _UNFINISHED = re.compile(r"\.[0-9a-f]{24}(\.skipped)?-[^.]+\.parquet")  # as `atomic_path` calls them
 _AGAIN = "run the comparison again, which makes only what is missing"
@@ -188,17 +202,18 @@ def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str
 def read_meta(folder: Path) -> dict[str, Any]:
     """Read and check what a results folder says about itself."""
     path = folder / "meta.json"
+    if not path.exists():
+        raise ResultsError(f"{folder} holds no results: there is no {path}")
+    text = read_text(path, str(path), ResultsError, most=MOST_META_BYTES)
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ResultsError(f"{folder} holds no results: there is no {path}") from error
-    except (OSError, ValueError) as error:
+        meta = parse_json(text, ResultsError, most_items=MOST_META_ITEMS)
+    except ResultsError as error:
         raise ResultsError(f"{path}: cannot be read ({error}): get a whole copy of the folder") from error
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ResultsError(f'{path}: its "format" is not "{FORMAT}": choose another folder')
     if meta.get("version") != VERSION:
         raise ResultsError(
-            f"{path}: results of version {meta.get('version')!r}, while this aegis-opt reads version "
+            f"{path}: results of version {shown(meta.get('version'))}, while this aegis-opt reads version "
             f"{VERSION}: use the version that made them, or run the comparison again into a new folder"
         )
     damaged = next(_damaged(meta), None)
@@ -214,18 +229,29 @@ def _damaged(meta: dict[str, Any]) -> Iterator[str]:
         if not isinstance(meta.get(part), dict):
             yield repr(part)
     for part, name in (("machine", "cores"), ("settings", "time_limit")):
-        if not isinstance(meta[part].get(name), int | float | None):
+        value = meta[part].get(name)
+        if value is not None and not (is_number(value) and 0 <= value <= _MOST_NUMBER):
             yield f"{name!r} of {part!r}"
     for name, kind in _PLAN.items():
         values = meta["plan"].get(name, [])
-        if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+        if not isinstance(values, list) or not all(type(value) is kind for value in values):
             yield f"{name!r} of 'plan'"
+        if len(set(values)) < len(values):
+            yield f"{name!r} of 'plan', which lists something twice,"
+    attributes = 0
     for dataset, about in meta["datasets"].items():
         if not isinstance(about, dict):
-            yield f"data set {dataset!r}"
+            yield f"data set {shown(dataset)}"
         for name, kind in _DATASET.items():
-            if not isinstance(about.get(name), kind):
-                yield f"{name!r} of data set {dataset!r}"
+            if type(about.get(name)) is not kind:
+                yield f"{name!r} of data set {shown(dataset)}"
+        if not 0 <= about["records"] <= _MOST_NUMBER:
+            yield f"'records' of data set {shown(dataset)}"
+        attributes += len(about["attributes"])
+    sizes = {name: len(meta["plan"].get(name, [])) for name in _PLAN}
+    of_measures = sizes.pop("measures") * len(meta["datasets"])
+    if math.prod(sizes.values()) * max(of_measures, attributes) > MOST_PLANNED:
+        yield f"'plan', which has more than {MOST_PLANNED:,} runs,"
 
 
 def load_results(folder: str | os.PathLike[str]) -> Results:
@@ -248,7 +274,31 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
     others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
-    return Results(advice=runs, **others, meta=meta)
+    results = Results(advice=runs, **others, meta=meta)
+    damaged = next(_damaged_rows(results), None)
+    if damaged is not None:
+        raise ResultsError(f"{path / damaged}: get a whole copy of the folder, or {_WAY_OUT}")
+    return results
+
+
+def _damaged_rows(results: Results) -> Iterator[str]:
+    """Name the columns that hold what no comparison writes."""
+    for table, kinds in COLUMNS.items():
+        frame: pd.DataFrame = getattr(results, table)
+        always = {*KEYS[table], *{"status", "pud", "pud_true"}.intersection(kinds)}
+        for name, kind in kinds.items():
+            column = frame[name]
+            if name in always and column.isna().any():
+                yield f"{table}: {name!r} is missing in some row"
+            if kind == "DOUBLE" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any():
+                yield f"{table}: {name!r} is infinite in some row"
+    keys = KEYS["advice"]
+    ranked = set(results.rankings[[*keys, "configuration"]].itertuples(index=False, name=None))
+    runs = {row[:-1] for row in ranked}
+    named = results.advice.loc[results.advice["status"] == OK, [*keys, "best"]]
+    for row in named.itertuples(index=False, name=None):
+        if row[:-1] in runs and row not in ranked:
+            yield f"advice: the winner {shown(row[-1])} is not in its ranking"
 
 
 def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:
@@ -279,10 +329,10 @@ def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
 
 
 def _plain(value: Any) -> Any:
-    """What DuckDB takes: Python's own types, and null for what is not known."""
+    """What DuckDB takes: Python's own types, and null for what is not known or not finite."""
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
@@ -292,15 +342,33 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     if not files:
         return _frame(table, *_select(table, []))
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
-    paths = [glob.escape(str(file.absolute())) for file in files]
+    paths = [[glob.escape(str(file.absolute())) for file in files]]
     try:
-        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", [paths])
+        _check_size(files[0].parent, table, paths)
+        return _frame(table, f"SELECT {columns} FROM read_parquet(?)", paths)
+    except MemoryError:
+        where = files[0].parent
+        raise ResultsError(f"{where} needs more memory than this process may use: compare less") from None
     except duckdb.Error as error:
         if len(files) > 1:  # find the one to blame
             for file in files:
                 read_parquet([file], table)
         cause = str(error).splitlines()[0]
         raise ResultsError(f"{files[0]}: cut short or no results file ({cause}): {_WAY_OUT}") from error
+
+
+def _check_size(folder: Path, table: TableName, paths: list[list[str]]) -> None:
+    """Refuse what would not fit into memory: a few bytes of Parquet can say the same a billion times."""
+    texts = [name for name, kind in COLUMNS[table].items() if kind == "VARCHAR"]
+    lengths = " + ".join(f'coalesce(sum(strlen(CAST("{name}" AS VARCHAR))), 0)' for name in texts)
+    with _database().cursor() as connection:
+        query = f"SELECT count(*), CAST({lengths} AS HUGEINT) FROM read_parquet(?)"
+        rows, size = connection.execute(query, paths).fetchall()[0]
+    if rows > MOST_ROWS or size > MOST_TEXT:
+        raise ResultsError(
+            f"{folder}: {rows:,} rows with {size:,} bytes of text; at most {MOST_ROWS:,} and {MOST_TEXT:,} "
+            "are read: get a whole copy of the folder, or compare less at a time"
+        )
 
 
 def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
@@ -312,7 +380,7 @@ def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Open an empty database in memory, once per process: that takes longer than writing a file."""
-    return open_database(threads=1)
+    return open_database(threads=1, memory_limit="2GB")
 
 
 def _files(folder: Path) -> dict[TableName, list[Path]]:

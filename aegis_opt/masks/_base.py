@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._shown import shortened, shown
 from aegis_opt.domain import KINDS, Domain
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask
 from aegis_opt.masks._parameters import is_temporal, moment_texts
@@ -227,11 +228,11 @@ def mask_from_spec(spec: Mapping[str, Any], base: str | Path | None = None) -> M
     """
     if not isinstance(spec, Mapping):
         raise ConfigurationError(
-            f'a mask is a mapping such as {{"function": "suppress"}}, not {type(spec).__name__} {spec!r}'
+            f'a mask is a mapping such as {{"function": "suppress"}}, not {type(spec).__name__} {shown(spec)}'
         )
     if "function" not in spec:
         raise ConfigurationError(
-            f"the mask {dict(spec)!r} has no 'function'; add one of {', '.join(sorted(_REGISTRY))}"
+            f"the mask {shown(dict(spec))} has no 'function'; add one of {', '.join(sorted(_REGISTRY))}"
         )
     function = spec["function"]
     if not isinstance(function, str) or function not in _REGISTRY:
@@ -239,8 +240,8 @@ def mask_from_spec(spec: Mapping[str, Any], base: str | Path | None = None) -> M
     cls = _REGISTRY[function]
     parameters = {key: value for key, value in spec.items() if key != "function"}
     accepted = f"accepted: {', '.join(cls.parameters()) or 'none'}"
-    if unknown := [str(key) for key in parameters if key not in cls.parameters()]:
-        raise ConfigurationError(f"unknown parameter {', '.join(unknown)} of {function!r}; {accepted}")
+    if unknown := [shortened(str(key)) for key in parameters if key not in cls.parameters()]:
+        raise ConfigurationError(f"unknown parameter {', '.join(unknown[:5])} of {function!r}; {accepted}")
     if missing := [key for key in cls.required() if key not in parameters]:
         raise ConfigurationError(f"{function!r} needs the parameter {', '.join(missing)}; {accepted}")
     return cls.from_spec(parameters, None if base is None else Path(base))
@@ -264,7 +265,7 @@ def naming(attribute: str) -> Iterator[None]:
     try:
         yield
     except MaskError as error:
-        raise MaskError(f"attribute {attribute!r}: {error}") from error
+        raise MaskError(f"attribute {shown(attribute)}: {error}") from error
 
 
 def value_labels(domain: Domain) -> list[Label]:

@@ -6,12 +6,14 @@ import datetime as dt
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._shown import shown
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
@@ -89,10 +91,15 @@ class Bucketize(Mask):
         if isinstance(width, Mapping):
             if not width or not set(width) <= {"days", "seconds", "microseconds"}:
                 raise MaskError(
-                    f"a duration has days, seconds, microseconds ({{'days': 7}}), not {dict(width)!r}"
+                    f"a duration has days, seconds, microseconds ({{'days': 7}}), not {shown(dict(width))}"
                 )
             parts = {unit: number(f"the {unit} of a width", part) for unit, part in width.items()}
-            parameters = {**parameters, "width": dt.timedelta(**parts)}
+            try:
+                parameters = {**parameters, "width": dt.timedelta(**parts)}
+            except OverflowError:
+                raise MaskError(
+                    f"the width {shown(dict(width))} is no duration that can separate dates"
+                ) from None
         return super().from_spec(parameters, base)
 
     def _keys(self, domain: Domain) -> Keyed:
@@ -112,10 +119,10 @@ class Bucketize(Mask):
         if isinstance(width, dt.timedelta):
             wide = width // dt.timedelta(microseconds=1)
         else:
-            wide = round(cast("Number", width) * DAY)
+            wide = _days(cast("Number", width))
         if not 0 < wide < 2**62:
             raise MaskError(f"the width of {self!r} is no duration that can separate dates")
-        start = microseconds(origin) if isinstance(origin, dt.date) else round(cast("Number", origin) * DAY)
+        start = microseconds(origin) if isinstance(origin, dt.date) else _days(cast("Number", origin))
         return wide, start % wide
 
     def _between_edges(self, domain: Domain) -> Keyed:
@@ -197,6 +204,11 @@ class Blur(Mask):
         return keys, lambda distinct: [float(k * w) for k in distinct.tolist()]
 
 
+def _days(days: Number) -> int:
+    """Return days in whole microseconds, exactly however many they are."""
+    return round(Fraction(days) * DAY)
+
+
 def _integer_steps(values: npt.NDArray[np.int64], width: int, origin: int) -> npt.NDArray[np.int64]:
     """Return floor((values - origin) / width) for 0 <= origin < width; the difference might overflow."""
     quotient, rest = np.divmod(values, width)
@@ -224,7 +236,7 @@ def _whole_steps(domain: Domain, width: Number, origin: Number, mask: Mask) -> n
 
 def _check_edges(edges: Any) -> tuple[Number | Moment, ...]:
     if isinstance(edges, str) or not hasattr(edges, "__iter__"):
-        raise MaskError(f"the edges of Bucketize must be a list of numbers or of dates, not {edges!r}")
+        raise MaskError(f"the edges of Bucketize must be a list of numbers or of dates, not {shown(edges)}")
     checked: list[Any] = [number_or_moment("an edge of Bucketize", edge) for edge in edges]
     if not checked:
         raise MaskError("Bucketize needs at least one edge; to make one group of everything use Suppress")

@@ -7,7 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from aegis_opt._json import check_text
 from aegis_opt._options import instance, path_of
+from aegis_opt._shown import shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
 from aegis_opt.masks._base import Mask, mask_from_spec
@@ -46,16 +48,17 @@ class Configuration(Mapping[str, Mask]):
     def __init__(self, masks: Mapping[str, Mask], name: str = "") -> None:
         if not isinstance(masks, Mapping):
             raise ConfigurationError(
-                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__}"
+                f"configuration {shown(name)} must map attributes to masks, not be {type(masks).__name__}"
             )
         for attribute, mask in masks.items():
-            if not isinstance(attribute, str):
-                raise ConfigurationError(
-                    f"configuration {name!r}: attribute {attribute!r} must be a name (a string)"
-                )
+            _check_name(
+                attribute,
+                f"configuration {shown(name)}: attribute {shown(attribute)} must be a name (a string), not "
+                "empty: rename the column first",
+            )
             if not isinstance(mask, Mask):
                 raise ConfigurationError(
-                    f"configuration {name!r}, attribute {attribute!r}: {mask!r} is no mask; "
+                    f"configuration {shown(name)}, attribute {shown(attribute)}: {shown(mask)} is no mask; "
                     "write e.g. Suppress() (with brackets), or mask_from_spec(...) for a mapping"
                 )
         self._masks = MappingProxyType(dict(masks))
@@ -140,12 +143,14 @@ class Configurations(Mapping[str, Configuration]):
                 "configurations must map names to {attribute: mask}, "
                 f"not be {type(configurations).__name__}"
             )
-        if label is not None and not isinstance(label, str):
-            raise ConfigurationError(f"the label must be the name of an attribute, not {label!r}")
+        if label is not None:
+            _check_name(
+                label,
+                f"the label must be the name of an attribute, not {shown(label)}: rename the column first",
+            )
         named = {}
         for name, masks in configurations.items():
-            if not isinstance(name, str) or not name:
-                raise ConfigurationError(f"a configuration's name must be a non-empty string, not {name!r}")
+            _check_name(name, f"a configuration's name must be a non-empty string, not {shown(name)}")
             named[name] = Configuration(masks, name)
             if label is not None and label in named[name]:
                 raise ConfigurationError(
@@ -187,6 +192,13 @@ class Configurations(Mapping[str, Configuration]):
 
     def __repr__(self) -> str:
         return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
+
+
+def _check_name(name: Any, refusal: str) -> None:
+    """Refuse what is no name of a column or configuration: other than text, empty, or half a character."""
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(refusal)
+    check_text(name, ConfigurationError)
 
 
 def load_configurations(path: str | Path) -> Configurations:
@@ -265,9 +277,9 @@ def _parse(document: Any, folder: Path) -> Configurations:
         raise ConfigurationError(f"it must hold {{name: {{attribute: mask}}}}, not {type(document).__name__}")
     label = None
     if "configurations" in document:
-        if extra := [str(key) for key in document if key not in ("label", "configurations")]:
+        if extra := [shortened(str(key)) for key in document if key not in ("label", "configurations")]:
             raise ConfigurationError(
-                f"unknown key {', '.join(extra)} beside 'configurations'; accepted: label, configurations"
+                f"unknown key {', '.join(extra[:5])} beside 'configurations'; accepted: label, configurations"
             )
         label, document = document.get("label"), document["configurations"]
         if not isinstance(document, dict):
@@ -280,7 +292,7 @@ def _parse(document: Any, folder: Path) -> Configurations:
     for name, masks in document.items():
         if not isinstance(masks, dict):
             raise ConfigurationError(
-                f"configuration {name!r} must map attributes to masks, not be {type(masks).__name__} "
+                f"configuration {shown(name)} must map attributes to masks, not be {type(masks).__name__} "
                 "(a label stands beside 'configurations')"
             )
         named[name] = {}
@@ -289,7 +301,7 @@ def _parse(document: Any, folder: Path) -> Configurations:
                 named[name][attribute] = mask_from_spec(spec, folder)
             except (ConfigurationError, MaskError, UnknownMask) as error:
                 raise ConfigurationError(
-                    f"configuration {name!r}, attribute {attribute!r}: {error}"
+                    f"configuration {shown(name)}, attribute {shown(attribute)}: {error}"
                 ) from error
     return Configurations(named, label)
 

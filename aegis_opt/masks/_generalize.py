@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import whole_number
-from aegis_opt.domain import Domain
+from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Label, Mask
 from aegis_opt.masks._hierarchy import Hierarchy, match_all
@@ -136,8 +136,7 @@ class Generalize(Mask):
         if self.ranges is not None:
             starts, labels_of = ranges_of(domain, self.ranges)
             return np.searchsorted(starts, domain.values, side="right") - 1, labels_of
-        labels, cells, places = self.written()
-        found = match_all(domain.kind, cells, places)
+        labels, found = self.matched(domain.kind)
         values = domain.values.tolist()
         keys = [found.get(value, -1) for value in values]
         if -1 in keys:
@@ -145,6 +144,12 @@ class Generalize(Mask):
             way_out = "list them in the mapping" if self.mapping else "add rows for them to the hierarchy"
             raise MaskError(f"{self!r} does not say what becomes of {some(outside)}: {way_out}")
         return np.array(keys, dtype=np.int64), lambda distinct: [labels[key] for key in distinct]
+
+    def matched(self, kind: Kind) -> tuple[list[Label], dict[Any, int]]:
+        """Return the masked values, and the place of the masked value of each value of that kind."""
+        labels, cells, places = self.written()
+        from_file = isinstance(self.hierarchy, Hierarchy) and self.hierarchy.path is not None
+        return labels, match_all(kind, cells, places, quotes=not from_file)
 
     def written(self) -> tuple[list[Label], list[Any], list[int]]:
         """Return the masked values, the written values, and the place of the masked value of each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from aegis_opt._files import read_text
+from aegis_opt._json import check_text
+from aegis_opt._shown import shown
 from aegis_opt.domain import Kind, plain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._parameters import some
+
+MOST_BYTES = 16 * 2**20
+"""The size of a file that holds a hierarchy."""
 
 
 @dataclass(frozen=True)
@@ -37,30 +43,33 @@ class Hierarchy:
     path: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        where = "the hierarchy" if self.path is None else f"the hierarchy {str(self.path)!r}"
         if isinstance(self.rows, str) or not isinstance(self.rows, Iterable):
-            raise MaskError(f"{where} must be a list of rows, not {self.rows!r}")
-        rows = []
+            raise MaskError(f"the hierarchy must be a list of rows, not {shown(self.rows)}")
+        # What stands in a file is not quoted: its path may be a stranger's choice, and errors are passed on
+        where, quotes = "the hierarchy", self.path is None
+        if self.path is not None:
+            where += f" {str(self.path)!r}"
+        rows: list[tuple[str, ...]] = []
+        seen: dict[str, int] = {}
         for i, row in enumerate(self.rows, start=1):
             if isinstance(row, str) or not isinstance(row, Iterable):
-                raise MaskError(f"{where}: row {i} must be a list of cells, not {row!r}")
-            rows.append(tuple(_text(cell) for cell in row))
-        if not rows:
-            raise MaskError(f"{where} is empty: write one row per value, such as 17,10-19,*")
-        seen: dict[str, int] = {}
-        for i, cells in enumerate(rows, start=1):
+                raise MaskError(f"{where}: row {i} must be a list of cells, not {shown(row)}")
+            cells = tuple(_text(cell) for cell in row)
             if not any(cells):
                 raise MaskError(f"{where}: row {i} is empty; remove it")
-            if len(cells) != len(rows[0]):
+            if len(cells) != len(rows[0] if rows else cells):
+                about = f" ({shown(cells[0])})" if quotes else ""
                 raise MaskError(
-                    f"{where}: row {i} ({cells[0]!r}) has {len(cells)} cells, row 1 has {len(rows[0])}; "
+                    f"{where}: row {i}{about} has {len(cells)} cells, row 1 has {len(rows[0])}; "
                     "every row needs one cell per level (quote cells that contain the delimiter)"
                 )
             if cells[0] in seen:
-                raise MaskError(
-                    f"{where}: rows {seen[cells[0]]} and {i} are both for {cells[0]!r}; remove one"
-                )
+                value = shown(cells[0]) if quotes else "the same value"
+                raise MaskError(f"{where}: rows {seen[cells[0]]} and {i} are both for {value}; remove one")
             seen[cells[0]] = i
+            rows.append(cells)
+        if not rows:
+            raise MaskError(f"{where} is empty: write one row per value, such as 17,10-19,*")
         vars(self).update(rows=tuple(rows))
 
     @classmethod
@@ -70,21 +79,22 @@ class Hierarchy:
         Parameters
         ----------
         path : path
-            UTF-8 text; cells that contain the delimiter are quoted.
+            A regular file of UTF-8 text, of at most 16 MiB; cells that contain the delimiter are quoted.
         delimiter : str, optional
             By default ``;`` if it splits the first row, otherwise ``,``.
         """
         path = Path(path)
         where = f"the hierarchy {str(path)!r}"
-        lines = read_text(path, where, MaskError).splitlines(keepends=True)
-        if delimiter is None:
-            first = next(csv.reader(lines, delimiter=";"), [])
-            delimiter = ";" if len(first) > 1 else ","
+        text = read_text(path, where, MaskError, most=MOST_BYTES)
         try:
-            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+            if delimiter is None:
+                first = next(csv.reader(io.StringIO(text, newline=""), delimiter=";"), [])
+                delimiter = ";" if len(first) > 1 else ","
+            return cls(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), path)  # type: ignore[arg-type]
         except csv.Error as error:
             raise MaskError(f"{where} is no CSV file: {error}") from error
-        return cls(rows, path)
+        except TypeError as error:  # so says csv of a delimiter
+            raise MaskError(f"the delimiter must be one character, not {shown(delimiter)}") from error
 
     @property
     def n_levels(self) -> int:
@@ -97,20 +107,25 @@ class Hierarchy:
         return f"Hierarchy({len(self.rows)} values, {self.n_levels} levels)"
 
 
-def match_all(kind: Kind, cells: Sequence[Any], masked: Sequence[Any]) -> dict[Any, Any]:
+def match_all(
+    kind: Kind, cells: Sequence[Any], masked: Sequence[Any], *, quotes: bool = True
+) -> dict[Any, Any]:
     """Return {value: masked value} for written values, read as values of a domain of that kind.
 
     Numbers match by value (``"17"``, ``"17.0"`` and 17 are the same), dates by ISO 8601, booleans by
-    true/false or 1/0, strings by text. What can be no value of that kind is left out.
+    true/false or 1/0, strings by text. What can be no value of that kind is left out. An error names the
+    values, or only their rows where it may not quote them.
     """
     read = _READERS[kind]
     values = [read(cell) for cell in cells]
     found = dict(zip(values, masked, strict=True))
     if len(found) < len(values):  # some are None, or one and the same
-        clashes = {v: None for v, m in zip(values, masked, strict=True) if v is not None and found[v] != m}
+        clashes = [i for i, v in enumerate(values) if v is not None and found[v] != masked[i]]
         if clashes:
+            named = some(dict.fromkeys(values[i] for i in clashes))
+            what = named if quotes else f"the values of rows {some(i + 1 for i in clashes)}"
             raise MaskError(
-                f"{some(clashes)} (as {kind}) stand more than once, under different masked values: keep one"
+                f"{what} (as {kind}) stand more than once, under different masked values: keep one"
             )
     found.pop(None, None)
     return found
@@ -134,7 +149,7 @@ def _integer(cell: Any) -> int | float | None:
 def _real(cell: Any) -> float | None:
     try:
         value = float(cell)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter: an integer of hundreds of digits
         return None
     return None if math.isnan(value) else value
 
@@ -169,4 +184,6 @@ def _text(cell: Any) -> str:
         cell = int(cell)
     if isinstance(cell, dt.date):
         return cell.isoformat()
-    return "" if cell is None else str(cell)
+    text = "" if cell is None else str(cell)
+    check_text(text, MaskError)
+    return text

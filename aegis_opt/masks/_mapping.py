@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from aegis_opt._json import check_text
+from aegis_opt._shown import shown
 from aegis_opt.domain import plain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Label
@@ -24,7 +26,8 @@ def normal_mapping(mapping: Any) -> Pairs:
         items = [tuple(pair) for pair in mapping]
     else:
         raise MaskError(
-            f"a mapping goes from masked values to lists of values, {{'Young': [10, 17]}}, not {mapping!r}"
+            "a mapping goes from masked values to lists of values, {'Young': [10, 17]}, not "
+            f"{shown(mapping)}"
         )
     if not items:
         raise MaskError("the mapping of Generalize is empty: list every value under its masked value")
@@ -35,16 +38,23 @@ def normal_mapping(mapping: Any) -> Pairs:
         if not isinstance(label, str | int | float) or (
             isinstance(label, float) and not math.isfinite(label)
         ):
-            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {raw!r}")
+            raise MaskError(f"a masked value must be text, a finite number or a boolean, not {shown(raw)}")
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise MaskError(f"the masked value {shown(label)} must fit into 64 bits: write it as text")
+        if isinstance(label, str):
+            check_text(label, MaskError)
         if label in pairs:
-            raise MaskError(f"the masked value {label!r} occurs twice in the mapping: merge its lists")
+            raise MaskError(f"the masked value {shown(label)} occurs twice in the mapping: merge its lists")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-            raise MaskError(f"the masked value {label!r} must have a list of values, not {values!r}")
+            raise MaskError(
+                f"the masked value {shown(label)} must have a list of values, not {shown(values)}"
+            )
         normal = [_normal(value) for value in values]
         for value in normal:
             if value in owner:
                 raise MaskError(
-                    f"the value {value!r} is listed twice, under {owner[value]!r} and {label!r}: keep one"
+                    f"the value {shown(value)} is listed twice, under {shown(owner[value])} and "
+                    f"{shown(label)}: keep one"
                 )
             owner[value] = label
         pairs[label] = tuple(sorted(normal, key=_order))
@@ -60,8 +70,10 @@ def _normal(value: Any) -> Any:
         return int(value) if value.is_integer() else value
     if isinstance(value, dt.date):
         return value.isoformat()
+    if isinstance(value, str):
+        check_text(value, MaskError)
     if value is not None and not isinstance(value, str | int):
-        raise MaskError(f"a mapping lists text, numbers, booleans, dates or None, not {value!r}")
+        raise MaskError(f"a mapping lists text, numbers, booleans, dates or None, not {shown(value)}")
     return value
 
 

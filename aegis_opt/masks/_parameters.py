@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt import _options
+from aegis_opt._shown import shown
 from aegis_opt.domain import Domain, Kind, plain
 from aegis_opt.errors import MaskError
 
@@ -41,7 +42,7 @@ def number_or_moment(what: str, value: Any) -> Number | Moment:
             value = dt.date.fromisoformat(text) if len(text) <= 10 else dt.datetime.fromisoformat(text)
         except ValueError:
             raise MaskError(
-                f"{what} must be a number or a date such as 2020-12-31 (ISO 8601), not {text!r}"
+                f"{what} must be a number or a date such as 2020-12-31 (ISO 8601), not {shown(text)}"
             ) from None
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         raise MaskError(f"{what} must have no time zone, as the columns have none; got {value!r}")
@@ -101,4 +102,4 @@ def some(values: Iterable[Any], at_most: int = 5) -> str:
     """List the first values, and say how many more there are."""
     listed = list(values)
     more = f" and {len(listed) - at_most} more" if len(listed) > at_most else ""
-    return ", ".join(map(repr, listed[:at_most])) + more
+    return ", ".join(map(shown, listed[:at_most])) + more

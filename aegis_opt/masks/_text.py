@@ -13,6 +13,8 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
 
+_MOST_DIGITS = 20  # no number of 64 bits has more
+_LONGEST = 2**31 - 2  # characters; engines count them in 32 bits
 _POWERS = 10 ** np.arange(20, dtype=np.uint64)  # 10**19 is the last one below 2**64
 
 
@@ -46,7 +48,7 @@ class EraseDigits(Mask):
     def _keys(self, domain: Domain) -> Keyed:
         size = _integer_parts(domain)
         length = np.maximum(np.searchsorted(_POWERS, size, side="right"), 1)  # 0 has one digit
-        digits = self.digits
+        digits = min(self.digits, _MOST_DIGITS)
         kept = size // _POWERS[min(digits, 19)]
         # The key of a number with no digit left is its length, which no kept number can be confused with.
         keys = np.where(length <= digits, ~length.astype(np.uint64), kept)
@@ -86,7 +88,11 @@ class Prefix(Mask):
     instead: ClassVar[str] = "use Bucketize for reals, Truncate for dates, or Suppress"
 
     def _normal(self) -> dict[str, Any]:
-        return {"length": whole_number("the length of Prefix", self.length, least=1, error=MaskError)}
+        return {
+            "length": whole_number(
+                "the length of Prefix", self.length, least=1, most=_LONGEST, error=MaskError
+            )
+        }
 
     def _keys(self, domain: Domain) -> Keyed:
         n = self.length

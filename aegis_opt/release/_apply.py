@@ -232,6 +232,8 @@ class _Masking:
 
     def write(self, path: Path, escape_formulas: bool, progress: Progress | None) -> Path:
         """Write the masked table to a file, whole or not at all."""
+        if "" in self.names:
+            raise SourceError(f"{self.table.description} has a column without a name: give it one first")
         if alike := same_but_for_case(self.names):
             raise SourceError(
                 f"{self.table.description} has columns {alike[0]!r} and {alike[1]!r}, which a file written "

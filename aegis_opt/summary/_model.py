@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._options import path_of
+from aegis_opt._json import check_text
+from aegis_opt._options import is_whole, path_of
+from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
 from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
+
+MOST_RECORDS = 2**53
+"""How many records a summary may count: beyond, floating-point numbers do not tell two counts apart."""
 
 _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
@@ -76,7 +83,7 @@ class MaskedTable(_SharedData):
             spec=MappingProxyType(dict(self.spec)),
             groups=whole_numbers(self.groups, "groups", ndim=1),
             labels=tuple(self.labels),
-            joint=whole_numbers(self.joint, "joint table", ndim=2),
+            joint=whole_counts(self.joint, "joint table", ndim=2),
         )
 
     @property
@@ -119,7 +126,7 @@ class AttributeSummary(_SharedData):
         histogram = self.histogram
         self._convert(
             values=None if self.values is None else tuple(self.values),
-            histogram=None if histogram is None else whole_numbers(histogram, "histogram", ndim=1),
+            histogram=None if histogram is None else whole_counts(histogram, "histogram", ndim=1),
             tables=tuple(self.tables),
         )
 
@@ -175,10 +182,11 @@ class Summary(_SharedData):
         chosen = {name: MappingProxyType(dict(tables)) for name, tables in self.configurations.items()}
         self._convert(
             label_values=tuple(self.label_values),
-            label_counts=whole_numbers(self.label_counts, "label counts", ndim=1),
+            label_counts=whole_counts(self.label_counts, "label counts", ndim=1),
             attributes=MappingProxyType(dict(self.attributes)),
             configurations=MappingProxyType(chosen),
         )
+        self._check_names()
         self._check_label()
         for name, attribute in self.attributes.items():
             self._check_attribute(name, attribute)
@@ -310,19 +318,34 @@ class Summary(_SharedData):
     def _check_label(self) -> None:
         if self.label_kind not in KINDS:
             raise SummaryError(
-                f"the label {self.label!r} is of unknown kind {self.label_kind!r}; known: {', '.join(KINDS)}"
+                f"the label {shown(self.label)} is of unknown kind {shown(self.label_kind)}; "
+                f"known: {', '.join(KINDS)}"
             )
-        if len(self.label_values) != len(self.label_counts) or len(set(self.label_values)) < 2:
-            raise SummaryError(
-                f"the label {self.label!r} needs at least two distinct classes with one count each, not "
-                f"{len(self.label_values)} classes and {len(self.label_counts)} counts"
-            )
+        check_classes(self.label, self.label_values, self.label_counts)
+
+    def _check_names(self) -> None:
+        names = {"label": [self.label], "attribute": self.attributes, "configuration": self.configurations}
+        for what, given in names.items():
+            for name in given:
+                if not isinstance(name, str) or not name:
+                    raise SummaryError(
+                        f"the name of the {what} must be a text that is not empty, not {name!r}"
+                    )
+                check_text(name, SummaryError)
 
     def _check_attribute(self, name: str, attribute: AttributeSummary) -> None:
-        where = f"attribute {name!r}"
+        where = f"attribute {shown(name)}"
         n, values, rows = attribute.n_values, attribute.values, attribute.histogram
         if attribute.kind not in KINDS:
-            raise SummaryError(f"{where} is of unknown kind {attribute.kind!r}; known: {', '.join(KINDS)}")
+            raise SummaryError(
+                f"{where} is of unknown kind {shown(attribute.kind)}; known: {', '.join(KINDS)}"
+            )
+        check_n_values(n, self.n_records, where)
+        if attribute.coarsening is not None and not n <= attribute.coarsening.distinct <= self.n_records:
+            raise SummaryError(
+                f"{where} was coarsened from {shown(attribute.coarsening.distinct)} values to {n}: the "
+                f"former must be more, and at most the number of records, {self.n_records:,}"
+            )
         if (values is None) != (rows is None):
             raise SummaryError(f"{where} has values or a histogram, but not both")
         if not attribute.tables:
@@ -350,8 +373,8 @@ class Summary(_SharedData):
                 raise SummaryError(f"{what}: the groups must be all of 0 to {table.n_groups - 1}")
             if not np.array_equal(table.joint.sum(axis=0), self.label_counts):
                 raise SummaryError(
-                    f"totals disagree: {what} has {table.joint.sum(axis=0).tolist()} records per class, "
-                    f"the label has {self.label_counts.tolist()}"
+                    f"totals disagree: {what} has {shown(table.joint.sum(axis=0).tolist())} records per "
+                    f"class, the label has {shown(self.label_counts.tolist())}"
                 )
             if rows is not None and not np.array_equal(
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
@@ -365,14 +388,14 @@ class Summary(_SharedData):
             if set(chosen) != set(self.attributes):
                 odd = sorted(set(chosen) ^ set(self.attributes))
                 raise SummaryError(
-                    f"configuration {name!r} must choose a table of every attribute and no others; "
-                    f"check {', '.join(map(repr, odd))}"
+                    f"configuration {shown(name)} must choose a table of every attribute and no others; "
+                    f"check {shown(odd)}"
                 )
             for attribute, index in chosen.items():
                 n_tables = len(self.attributes[attribute].tables)
-                if not isinstance(index, int) or not 0 <= index < n_tables:
+                if not is_whole(index) or not 0 <= index < n_tables:
                     raise SummaryError(
-                        f"configuration {name!r} chooses table {index!r} of {attribute!r}, "
+                        f"configuration {shown(name)} chooses table {shown(index)} of {shown(attribute)}, "
                         f"which has tables 0 to {n_tables - 1}"
                     )
 
@@ -390,20 +413,74 @@ def merge_rows(table: IntArray, groups: IntArray) -> IntArray:
     return merged
 
 
+def whole_counts(values: Any, what: str, *, ndim: int) -> IntArray:
+    """Copy `values` as `whole_numbers` does; together they are records, which floats must tell apart."""
+    counts = whole_numbers(values, what, ndim=ndim)
+    largest = int(counts.max())
+    total = int(counts.sum()) if largest * counts.size < 2**63 else sum(counts.ravel().tolist())
+    if total > MOST_RECORDS:
+        raise SummaryError(
+            f"the {what} add up to {total:,} records; at most 2**53 ({MOST_RECORDS:,}) are counted exactly: "
+            "get a whole copy, or take a sample"
+        )
+    return counts
+
+
 def whole_numbers(values: Any, what: str, *, ndim: int) -> IntArray:
-    """Copy `values` as a read-only array of counts; name what is no count."""
+    """Copy `values` as a read-only array of numbers from 0 to 2**53; name what is none."""
+    wanted = f"the {what} must be {'a table' if ndim == 2 else 'a list'} of whole numbers"
+    if isinstance(values, list | tuple):
+        # NumPy would take true for 1, and make a text of every number beside a long text
+        odd = next((t for t in _types_in(values, ndim) if t is bool or not issubclass(t, Real)), None)
+        if odd is not None:
+            raise SummaryError(f"{wanted}, not of {odd.__name__}")
     try:
         array = np.array(values)
     except ValueError as error:
         raise SummaryError(f"the {what} must be a table with rows of equal length") from error
-    if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iuf":
-        raise SummaryError(f"the {what} must be {'a table' if ndim == 2 else 'a list'} of whole numbers")
+    if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iufO":
+        raise SummaryError(wanted)
     if (array < 0).any():
-        raise SummaryError(f"the {what} has the negative number {array[array < 0][0]}; counts start at 0")
-    if array.dtype.kind == "f" and not (array == np.floor(array)).all():
-        raise SummaryError(f"the {what} has the fractional number {array[array != np.floor(array)][0]}")
+        raise SummaryError(
+            f"the {what} has the negative number {_first(array[array < 0])}; counts start at 0"
+        )
+    if not (array <= MOST_RECORDS).all():
+        raise SummaryError(
+            f"the {what} has the number {_first(array[~(array <= MOST_RECORDS)])}, which is too large"
+        )
     counts = array.astype(np.int64)
     if (counts != array).any():
-        raise SummaryError(f"the {what} has the number {array[counts != array][0]}, which is too large")
+        raise SummaryError(f"the {what} has the fractional number {_first(array[counts != array])}")
     counts.setflags(write=False)
     return counts
+
+
+def _first(numbers: npt.NDArray[Any]) -> str:
+    return shown(numbers[:1].tolist()[0])
+
+
+def _types_in(values: Any, ndim: int) -> set[type]:
+    """Return the types of the entries of nested lists, down to the depth of the array they should make."""
+    if ndim == 1:
+        return set(map(type, values))
+    return set().union(
+        *(_types_in(row, ndim - 1) if isinstance(row, list | tuple) else {type(row)} for row in values)
+    )
+
+
+def check_classes(label: str, values: tuple[Any, ...], counts: IntArray) -> None:
+    """Refuse classes that are not distinct, have not one count each, or are fewer than two."""
+    if not 2 <= len(values) == len(set(values)) == len(counts):
+        raise SummaryError(
+            f"the label {shown(label)} needs at least two distinct classes with one count each, not "
+            f"{len(values)} classes and {len(counts)} counts"
+        )
+
+
+def check_n_values(n_values: Any, n_records: int, where: str) -> None:
+    """Refuse a number of values that cannot be: each occurs in a record at least."""
+    if not is_whole(n_values) or not 1 <= n_values <= n_records:
+        raise SummaryError(
+            f"{where} has {shown(n_values)} values by its own account: it must be a whole number from 1 to "
+            f"the number of records, {n_records:,}"
+        )

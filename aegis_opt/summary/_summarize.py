@@ -95,6 +95,8 @@ def scan_masked(
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
     instance("label", label, str, "give the name of a column")
+    if label == "":
+        raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
     masks = {name: dict(configuration) for name, configuration in given.items()}
     engine = open_engine(source, memory)  # once: finding the columns of many files takes time
     known = engine.names()

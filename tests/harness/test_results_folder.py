@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
 from full_disk import small_disk
@@ -282,6 +283,53 @@ def test_meta_data_that_were_cut_short_are_named(done) -> None:
     path = done / "meta.json"
     path.write_text(path.read_text()[:-30])
     with pytest.raises(ResultsError, match=r"meta.json: cannot be read"):
+        load_results(done)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "a": 2}', "'a' is given twice"),
+        ("[" * 100_000, "nested deeper"),
+        ('{"version": ' + "9" * 5000 + "}", "thousands of digits"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_meta_data_that_would_break_their_reader_are_refused(done, text, message) -> None:
+    (done / "meta.json").write_text(text)
+    with pytest.raises(ResultsError, match=message):
+        load_results(done)
+
+
+def test_a_plan_of_too_many_runs_is_refused(done) -> None:
+    path = done / "meta.json"
+    meta = json.loads(path.read_text())
+    meta["plan"] |= {"variants": [f"v{i}" for i in range(2000)], "seeds": list(range(2000))}
+    path.write_text(json.dumps(meta))
+    with pytest.raises(ResultsError, match="'plan', which has more than 5,000,000 runs"):
+        load_results(done)
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "message"),
+    [
+        ("advice", "REPLACE ('nobody' AS best)", "advice: the winner 'nobody' is not in its ranking"),
+        ("advice", "REPLACE (NULL::VARCHAR AS status)", "advice: 'status' is missing in some row"),
+        ("rankings", "REPLACE ('Infinity'::DOUBLE AS pud)", "rankings: 'pud' is infinite in some row"),
+    ],
+)
+def test_rows_that_no_comparison_writes_are_refused(done, table, change, message) -> None:
+    with duckdb.connect() as connection:
+        for path in (done / table).glob("*.parquet"):
+            connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT * {change} FROM read_parquet('{path}')")
+            connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+    with pytest.raises(ResultsError, match=message):
+        load_results(done)
+
+
+def test_a_table_that_says_the_same_a_billion_times_is_not_laid_out(done, monkeypatch) -> None:
+    monkeypatch.setattr(store, "MOST_TEXT", 1000)
+    with pytest.raises(ResultsError, match="bytes of text; at most 5,000,000 and 1,000 are read"):
         load_results(done)
 
 

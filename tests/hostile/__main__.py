@@ -67,6 +67,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most so many of each family")
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each family")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that a case may take")
+    parser.add_argument("--memory", type=float, help="gigabytes of data that a process may hold")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--module", action="append", default=[], help="a module with further families")
     options = parser.parse_args()
@@ -93,7 +94,10 @@ def run_all(chosen: list[Family], tallies: dict[str, Tally], options: argparse.N
     begin = told = time.monotonic()
     plan = Plan(begin + 60 * options.minutes, options.cases)
     seeds = {family.name: itertools.count(options.seed) for family in chosen}
-    idle = [Worker(options.module, options.limit) for _ in range(min(options.workers, len(chosen)))]
+    idle = [
+        Worker(options.module, options.limit, options.memory)
+        for _ in range(min(options.workers, len(chosen)))
+    ]
     workers, waiting = list(idle), list(chosen)
     running: dict[Future[Tally], tuple[Worker, Family]] = {}
     with ThreadPoolExecutor(len(workers)) as pool:

@@ -13,9 +13,10 @@ from families import families
 class Worker:
     """A process that runs one case at a time; a new one is started where it ended."""
 
-    def __init__(self, modules: list[str], limit: float) -> None:
+    def __init__(self, modules: list[str], limit: float, memory: float | None = None) -> None:
         self.modules = modules
-        self.limit = limit
+        self.limit = limit  # seconds per case
+        self.memory = memory  # gigabytes of data
         self.process: multiprocessing.process.BaseProcess | None = None
 
     def run(self, name: str, seed: int) -> str | None:
@@ -23,7 +24,9 @@ class Worker:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs, self.modules), daemon=False)
+            self.process = context.Process(
+                target=serve, args=(theirs, self.modules, self.memory), daemon=False
+            )
             self.process.start()
             theirs.close()
             self.pipe.recv()  # the modules are loaded: the limit is for the case alone
@@ -49,8 +52,12 @@ class Worker:
             self.process.join()
 
 
-def serve(pipe: Connection, modules: list[str]) -> None:
+def serve(pipe: Connection, modules: list[str], memory: float | None) -> None:
     """Run cases in a worker process until the other end is closed."""
+    if memory is not None:
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_DATA, (int(memory * 1e9),) * 2)
     for module in modules:
         import_module(module)
     known = families()

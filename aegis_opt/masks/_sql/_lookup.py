@@ -11,7 +11,6 @@ import numpy as np
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.masks._base import Grouping, Label, Mask
 from aegis_opt.masks._generalize import Generalize
-from aegis_opt.masks._hierarchy import match_all
 from aegis_opt.masks._mapping import Pairs
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
@@ -129,8 +128,7 @@ def listed_domain(mask: Mask, kind: Kind) -> Domain | None:
     """
     if not isinstance(mask, Generalize) or mask.ranges is not None:
         return None
-    _, cells, places = mask.written()
-    values = list(match_all(kind, cells, places))
+    values = list(mask.matched(kind)[1])
     if kind == "integer":  # the others match no integer
         values = [int(v) for v in values if v == v // 1 and -(2**63) <= v < 2**63]
     return Domain(kind, np.array(sorted(set(values)), dtype=object), missing=True)

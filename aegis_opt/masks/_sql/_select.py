@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from aegis_opt._json import check_text
+from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Domain, Kind
 from aegis_opt.errors import ConfigurationError, InvalidOption, MissingDependency, UnknownColumn, UnknownName
 from aegis_opt.masks._base import Identity, Mask, Suppress, naming
@@ -17,6 +20,9 @@ from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
 from aegis_opt.sources._names import quoted
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 DIALECTS = {
     "duckdb": "duckdb",
@@ -104,7 +110,7 @@ def _names(columns: Sequence[str]) -> list[str]:
         raise InvalidOption(f"columns must be a list of names: write [{columns!r}], not {columns!r}")
     names: list[str] = []
     for name in columns:
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise InvalidOption(f"columns must be a list of names: {name!r} is none")
         if name in names:
             raise InvalidOption(f"columns names {name!r} twice: remove one")
@@ -197,12 +203,7 @@ def _translated(
             how = lookup.joined(column, f"{alias}.l")
         items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
     query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")
-    try:
-        source: exp.Expr = exp.to_table(table, dialect=DIALECTS[dialect])
-    except (sqlglot.errors.SqlglotError, AttributeError) as error:  # the latter: it is no text
-        raise InvalidOption(
-            f"{table!r} names no table in {dialect}: write it as its SQL does, such as schema.people"
-        ) from error
+    source: exp.Expr = _named_table(table, dialect)
     if joins:  # a column of the table may be called v or l, too
         source = exp.alias_(source, "s", table=True)
         for reference in query.find_all(exp.Column):
@@ -214,3 +215,27 @@ def _translated(
             test.replace(exp.paren(exp.EQ(this=test.this.copy(), expression=nan.copy())))
     query.find(exp.From).set("this", source)  # type: ignore[union-attr]
     return query.sql(dialect=DIALECTS[dialect], pretty=True)
+
+
+def _named_table(table: str, dialect: str) -> exp.Table:
+    """Return a table by its name; a function, a parameter or an address that an engine fetches is none."""
+    import sqlglot
+    from sqlglot import exp
+
+    refused = InvalidOption(
+        f"{shown(table)} names no table in {dialect}: write it as its SQL does, such as schema.people"
+    )
+    if not isinstance(table, str) or "://" in table or "\0" in table:
+        raise refused
+    check_text(table, InvalidOption)
+    try:
+        found = exp.to_table(table, dialect=DIALECTS[dialect])
+    except (sqlglot.errors.SqlglotError, ValueError) as error:  # the latter: too many dots
+        raise refused from error
+    parts = found.parts
+    if found.find(exp.Dot) or not all(isinstance(part, exp.Identifier) and part.name for part in parts):
+        raise refused
+    for part in parts:
+        if not re.fullmatch(r"[^\W\d][\w$]*", part.name):
+            part.set("quoted", True)
+    return found
