@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, InvalidOption
+
+T = TypeVar("T")
 
 
 def whole_number(
@@ -94,6 +98,36 @@ def one_of(
         known = f"{', '.join(others)} or {last}" if others else last
         raise error(f"{name} must be {known}, not {shown(value)}")
     return value
+
+
+def instance(name: str, value: object, kind: type[T], way_out: str) -> T:
+    """Return `value` where it is of the class asked for.
+
+    Examples
+    --------
+    >>> instance("column", 3, str, "give its name")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: column must be of type str, not int: give its name
+    """
+    if not isinstance(value, kind):
+        raise InvalidOption(f"{name} must be of type {kind.__name__}, not {type(value).__name__}: {way_out}")
+    return value
+
+
+def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:
+    """Return the path of a file or folder.
+
+    Examples
+    --------
+    >>> path_of("output", 3)
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: output must be a path, not int: give it as text or as a pathlib.Path
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidOption(f"{name} must be a path, not {type(value).__name__}: {way_out}")
+    return Path(value)
 
 
 def is_whole(value: object) -> bool:

@@ -146,7 +146,12 @@ def plain(value: Any) -> Any:
     elif isinstance(value, pd.Timestamp):
         value = value.to_pydatetime(warn=False)
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        try:
+            value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise InvalidInput(
+                f"the moment {value} is in UTC beyond the years 1 to 9999: correct it"
+            ) from None
     return None if isinstance(value, float) and np.isnan(value) else value
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_shown", "_moved"),
+    ("_shown", "_moved", "_interrupts"),
     ("errors",),
     ("_options", "_files"),
     ("_json",),

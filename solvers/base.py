@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import one_of, whole_number
+from aegis_opt._options import instance, one_of, whole_number
 from aegis_opt.distances import distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import Reconciled, check, reconcile
@@ -121,6 +121,8 @@ class Reconstructor(ABC):
 
     def reconstruct_many(self, problems: Sequence[Problem]) -> list[Reconstruction]:
         """Reconstruct several tables at once, with the same options for each."""
+        for problem in problems:
+            instance("problem", problem, Problem, "pose one with aegis_opt.Problem")
         agreed = [self._agree(problem) for problem in problems]
         start = time.perf_counter()
         try:

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from aegis_opt._options import instance
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor
@@ -107,7 +108,7 @@ def get_reconstructor(solver: str | Reconstructor = "ipf", **options: Any) -> Re
         if options:
             raise InvalidOption(f"the solver is configured already; set {', '.join(options)} there")
         return solver
-    kind = solver_class(solver)
+    kind = solver_class(instance("solver", solver, str, f"one of {', '.join(available_solvers())}"))
     known = [field.name for field in fields(kind) if field.init]
     for option in options:
         if option not in known:

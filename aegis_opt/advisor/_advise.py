@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import flag, one_of
+from aegis_opt._options import flag, one_of, path_of
 from aegis_opt.advisor._advice import Advice, Criterion
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
 from aegis_opt.advisor._by_numbers import by_measure, by_score
@@ -64,9 +64,12 @@ class Advisor:
     """
 
     def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
-        self.summary = summary if isinstance(summary, Summary | ScoreSummary) else Summary.load(summary)
-        if isinstance(self.summary, Summary):
-            self._solved = SolvedTables(self.summary)
+        if not isinstance(summary, Summary | ScoreSummary):
+            made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
+            summary = Summary.load(path_of("summary", summary, f"it is a Summary or the path of one; {made}"))
+        self.summary = summary
+        if isinstance(summary, Summary):
+            self._solved = SolvedTables(summary)
 
     def advise(
         self,

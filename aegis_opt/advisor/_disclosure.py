@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
 
-LEAST = 1e-7  # records of a cell that some feasible table has records in
+LEAST = 0.1  # of the tolerance of the totals: what a cell holds that some feasible table has records in
 LARGEST_CORE = 64  # cells up to which the null space of what elimination leaves open is computed
 
 
@@ -34,24 +35,25 @@ def disclosed_share(problem: Problem, table: FloatArray) -> float:
     totals = np.zeros(reduction.shape)
     np.add.at(totals, reduction.class_of, table)
     values = totals.ravel()[reduction.cells]
-    fixed = _determined(reduction, values)
+    least = LEAST * tolerance(problem)
+    fixed = _determined(reduction, values, least)
     # the total of a class of several rows says nothing about one of them, unless they have one label only,
     # and as many records each as the histogram tells
     alone = reduction.multiplicity == 1
     if problem.histogram is not None:
-        alone |= (totals > LEAST).sum(axis=1) == 1
+        alone |= (totals > least).sum(axis=1) == 1
     alone = np.repeat(alone, reduction.shape[1])[reduction.cells]
     return float(values[fixed & alone].sum() / max(problem.total, 1e-300))
 
 
-def _determined(reduction: Reduction, values: FloatArray) -> npt.NDArray[np.bool_]:
+def _determined(reduction: Reduction, values: FloatArray, least: float) -> npt.NDArray[np.bool_]:
     """Cells whose value follows from the totals, given which cells are positive in some feasible table."""
-    open_cells = values > LEAST
+    open_cells = values > least
     members = reduction.members[:, open_cells]
     # the totals of the values themselves, which agree whatever has been repaired
     weights = np.tile(values[open_cells], len(members))
     totals: FloatArray = np.bincount(members.ravel(), weights, len(reduction.totals))  # type: ignore[assignment]
-    still = eliminate(members, totals, noise=LEAST / 2).open_cells
+    still = eliminate(members, totals, noise=least / 2).open_cells
     if 0 < still.sum() <= LARGEST_CORE:
         still[still] = ~_fixed_by_rank(members[:, still])
     open_cells[open_cells] = still

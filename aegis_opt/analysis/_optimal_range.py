@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import instance
 from aegis_opt.distances import distance
 from aegis_opt.errors import AegisError, InvalidInput
 from aegis_opt.problem._constraint import LinearConstraint
@@ -61,7 +62,7 @@ def optimal_range(
     >>> low.round(6).tolist(), high.round(6).tolist()
     ([[2.0, 0.0], [2.0, 0.0]], [[4.0, 2.0], [4.0, 2.0]])
     """
-    n, k = problem.shape
+    n, k = instance("problem", problem, Problem, "pose one with aegis_opt.Problem").shape
     wanted = [(a, y) for a in range(n) for y in range(k)] if cells is None else list(cells)
     for a, y in wanted:
         if not (0 <= a < n and 0 <= y < k):
@@ -127,8 +128,9 @@ def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) ->
     Rows that the direction tells apart are not interchangeable; as a constraint without bounds, it
     makes the presolve keep them apart.
     """
-    from scipy.optimize import linprog
     from scipy.sparse import hstack
+
+    from aegis_opt.problem._linear_program import linprog
 
     marked = Problem(
         problem.views,

@@ -6,7 +6,9 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 from aegis_opt._shown import without_controls
 from aegis_opt.cli._parser import build_parser
@@ -37,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop us
             stream.reconfigure(errors="backslashreplace")
-    arguments = build_parser().parse_args(argv)
-    if arguments.check is not None:
-        arguments.check(arguments)
-    command = arguments.command
     try:
+        arguments = build_parser().parse_args(argv)
+        if arguments.check is not None:
+            arguments.check(arguments)
+        command = arguments.command
         getattr(import_module(f"aegis_opt.cli._{command}"), f"run_{command}")(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -50,11 +52,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _PIPE_CLOSED
     except KeyboardInterrupt:
         print("aegis-opt: interrupted", file=sys.stderr)
+        if argv is None:  # a process of its own: an engine that could not be stopped must not delay its end
+            _end_process(_INTERRUPTED)
         return _INTERRUPTED
     except (AegisError, OSError) as error:
         print(f"aegis-opt: error: {without_controls(_explain(error))}", file=sys.stderr)
         return _FAILED
     return 0
+
+
+def _end_process(code: int) -> NoReturn:
+    """End this process without waiting for other threads; what was printed is printed."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # nobody reads it
+            stream.flush()
+    os._exit(code)
 
 
 def _explain(error: AegisError | OSError) -> str:

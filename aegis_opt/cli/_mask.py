@@ -20,12 +20,18 @@ def run_mask(arguments: argparse.Namespace) -> None:
         _print_sql(arguments, configuration)
         return
     with stoppable(), progress(arguments, f"masking {arguments.source}") as report:
-        apply_configuration(arguments.source, configuration, output=arguments.output, progress=report)
+        output = apply_configuration(
+            arguments.source,
+            configuration,
+            output=arguments.output,
+            escape_formulas=bool(arguments.escape_formulas),
+            progress=report,
+        )
     if arguments.json:
         print_json(
             {
                 "file": arguments.output,
-                "bytes": os.path.getsize(arguments.output),
+                "bytes": os.path.getsize(output),
                 "configuration": configuration.name,
                 "masks": {name: mask.to_spec() for name, mask in configuration.items()},
             }
@@ -34,7 +40,7 @@ def run_mask(arguments: argparse.Namespace) -> None:
     masks = ", ".join(f"{name} {mask!r}" for name, mask in configuration.items())
     make_console().print(
         f"{arguments.source} masked by {configuration.name!r} ({masks}): written to {arguments.output} "
-        f"({size_of(arguments.output)})",
+        f"({size_of(output)})",
         soft_wrap=True,
     )
 

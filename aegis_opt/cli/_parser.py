@@ -214,11 +214,21 @@ def _mask(commands: Commands) -> None:
     dialects = ("duckdb", "postgresql", "snowflake", "spark")
     result.add_argument("--sql", choices=dialects, help="print a SELECT that masks the table instead")
     parser.add_argument("--table", metavar="NAME", help="table name in --sql (default: that of the source)")
+    parser.add_argument(
+        "--escape-formulas",
+        action="store_true",
+        default=None,
+        help="put ' before texts of a CSV file that a spreadsheet would take for a formula",
+    )
 
 
 def _check_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is None:
         refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
+    if arguments.sql is not None or arguments.output.lower().endswith((".parquet", ".pq")):
+        refuse_given(
+            arguments, {"--escape-formulas": arguments.escape_formulas}, "it is for CSV and TSV files"
+        )
 
 
 def _compare(commands: Commands) -> None:

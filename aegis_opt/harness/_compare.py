@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt._options import instance
 from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
@@ -168,7 +169,7 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     >>> results.reconstructions[["histogram", "tvd"]].round(4).to_dict("list")
     {'histogram': [False, True], 'tvd': [0.2853, 0.173]}
     """
-    settings = settings.checked()
+    settings = instance("settings", settings, ComparisonSettings, "write ComparisonSettings(...)").checked()
     distinct("data sets", [case.name for case in cases])
     datasets = {}
     for position, case in enumerate(cases):

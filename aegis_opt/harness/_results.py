@@ -7,6 +7,7 @@ not run again. `meta.json` says what made the folder; a folder that something el
 from __future__ import annotations
 
 import datetime as dt
+import glob
 import json
 import math
 import os
@@ -25,11 +26,12 @@ import pandas as pd
 
 from aegis_opt._files import atomic_path, probe, read_text, written_by_duckdb
 from aegis_opt._json import parse_json
-from aegis_opt._options import is_number
+from aegis_opt._options import is_number, path_of
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
+from aegis_opt.harness._schema import COLUMNS, KEYS, OK, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
+from aegis_opt.sources._database import open_database
 
 if TYPE_CHECKING:
     import duckdb
@@ -265,14 +267,38 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
     ResultsError
         If it is no results folder, of another version, or a file in it is cut short; the text names it.
     """
-    path = Path(folder)
+    path = path_of("folder", folder)
     meta, files = read_meta(path), _files(path)
     runs = read_parquet(files["advice"], "advice")
     for file in files["rankings"]:
         if not file.exists():
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
     others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
-    return Results(advice=runs, **others, meta=meta)
+    results = Results(advice=runs, **others, meta=meta)
+    damaged = next(_damaged_rows(results), None)
+    if damaged is not None:
+        raise ResultsError(f"{path / damaged}: get a whole copy of the folder, or {_WAY_OUT}")
+    return results
+
+
+def _damaged_rows(results: Results) -> Iterator[str]:
+    """Name the columns that hold what no comparison writes."""
+    for table, kinds in COLUMNS.items():
+        frame: pd.DataFrame = getattr(results, table)
+        always = {*KEYS[table], *{"status", "pud", "pud_true"}.intersection(kinds)}
+        for name, kind in kinds.items():
+            column = frame[name]
+            if name in always and column.isna().any():
+                yield f"{table}: {name!r} is missing in some row"
+            if kind == "DOUBLE" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any():
+                yield f"{table}: {name!r} is infinite in some row"
+    keys = KEYS["advice"]
+    ranked = set(results.rankings[[*keys, "configuration"]].itertuples(index=False, name=None))
+    runs = {row[:-1] for row in ranked}
+    named = results.advice.loc[results.advice["status"] == OK, [*keys, "best"]]
+    for row in named.itertuples(index=False, name=None):
+        if row[:-1] in runs and row not in ranked:
+            yield f"advice: the winner {shown(row[-1])} is not in its ranking"
 
 
 def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:
@@ -290,9 +316,9 @@ def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
     query, values = _select(table, rows)
     with atomic_path(path) as temporary, _database().cursor() as connection:
-        target = str(temporary).replace("'", "''")
+        target = str(temporary.absolute()).replace("'", "''")
         with written_by_duckdb(path, temporary):
-            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)", values)
+            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, USE_TMP_FILE false)", values)
 
 
 def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
@@ -303,10 +329,10 @@ def _select(table: TableName, rows: list[Row]) -> tuple[str, list[list[Any]]]:
 
 
 def _plain(value: Any) -> Any:
-    """What DuckDB takes: Python's own types, and null for what is not known."""
+    """What DuckDB takes: Python's own types, and null for what is not known or not finite."""
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
@@ -316,7 +342,7 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     if not files:
         return _frame(table, *_select(table, []))
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
-    paths = [[str(file) for file in files]]
+    paths = [[glob.escape(str(file.absolute())) for file in files]]
     try:
         _check_size(files[0].parent, table, paths)
         return _frame(table, f"SELECT {columns} FROM read_parquet(?)", paths)
@@ -354,9 +380,7 @@ def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Open an empty database in memory, once per process: that takes longer than writing a file."""
-    import duckdb
-
-    return duckdb.connect(config={"threads": 1, "memory_limit": "2GB"})
+    return open_database(threads=1, memory_limit="2GB")
 
 
 def _files(folder: Path) -> dict[TableName, list[Path]]:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt.errors import InvalidInput
+from aegis_opt._options import instance, number
+from aegis_opt.errors import InvalidInput, UnknownColumn
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 
 RUN = ("dataset", "scope", "histogram", "measure")
@@ -48,7 +49,8 @@ def penalised(frame: pd.DataFrame, time_limit: float | None, *, longest: float |
         Without the skipped rows, and without gaps in tvd and regret; seconds_total is NaN where a run failed
         and no time at all is known.
     """
-    filled = frame[frame["status"] != SKIPPED].copy()
+    filled = _of_results(frame, "status")
+    filled = filled[filled["status"] != SKIPPED].copy()
     lost = filled["status"].isin([FAILED, TIMED_OUT])
     times = filled["seconds_total"]
     known = (time_limit, times[times > 0].max(), longest)  # 0: a choice at random
@@ -84,12 +86,25 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
     >>> round(shifted_geometric_mean([0.0, 3.0], shift=1.0), 6)
     1.0
     """
-    array = np.asarray(values, dtype=np.float64)
-    if array.size == 0 or not (array >= 0).all() or not shift >= 0:
-        raise InvalidInput("a shifted geometric mean needs values and a shift from 0 up, without gaps")
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"a shifted geometric mean needs numbers: {error}") from error
+    number("shift", shift, least=0)
+    if array.size == 0 or not (array >= 0).all():
+        raise InvalidInput("a shifted geometric mean needs values from 0 up, without gaps")
     if shift == 0:
         return float(np.exp(np.log(array).mean())) if array.all() else 0.0
     return float(shift * np.expm1(np.log1p(array / shift).mean()))  # exact for zeros
+
+
+def _of_results(frame: object, *columns: str) -> pd.DataFrame:
+    """Return a frame that has some columns of a comparison's tables."""
+    checked = instance("frame", frame, pd.DataFrame, "give the advice or reconstructions of Results")
+    for column in columns:
+        if column not in checked:
+            raise UnknownColumn("column", column, map(str, checked.columns), "Give a table of Results.")
+    return checked
 
 
 def mean_time(seconds: pd.Series[float], shift: float) -> float:
@@ -147,8 +162,10 @@ def performance_profile(
     >>> performance_profile(frame, problem=["dataset"], taus=[1, 2, 4]).to_dict("list")
     {'a': [0.5, 0.5, 1.0], 'b': [0.5, 1.0, 1.0]}
     """
+    frame = _of_results(frame, "status", metric, by)
     if problem is None:
         problem = RECONSTRUCTION if "attribute" in frame else RUN
+    _of_results(frame, *problem)
     tried = frame[frame["status"] != SKIPPED]
     cost = tried[metric].where(~tried["status"].isin([FAILED, TIMED_OUT])).fillna(np.inf)
     keys: list[Any] = [tried[column] for column in problem]

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from aegis_opt._json import check_text
-from aegis_opt._shown import shown
+from aegis_opt._options import instance, path_of
+from aegis_opt._shown import shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
 from aegis_opt.masks._base import Mask, mask_from_spec
@@ -50,7 +51,11 @@ class Configuration(Mapping[str, Mask]):
                 f"configuration {shown(name)} must map attributes to masks, not be {type(masks).__name__}"
             )
         for attribute, mask in masks.items():
-            _check_name(attribute, f"configuration {shown(name)}: the name of attribute {shown(attribute)}")
+            _check_name(
+                attribute,
+                f"configuration {shown(name)}: attribute {shown(attribute)} must be a name (a string), not "
+                "empty: rename the column first",
+            )
             if not isinstance(mask, Mask):
                 raise ConfigurationError(
                     f"configuration {shown(name)}, attribute {shown(attribute)}: {shown(mask)} is no mask; "
@@ -139,10 +144,13 @@ class Configurations(Mapping[str, Configuration]):
                 f"not be {type(configurations).__name__}"
             )
         if label is not None:
-            _check_name(label, f"the name of the label, {shown(label)},")
+            _check_name(
+                label,
+                f"the label must be the name of an attribute, not {shown(label)}: rename the column first",
+            )
         named = {}
         for name, masks in configurations.items():
-            _check_name(name, f"the name of configuration {shown(name)}")
+            _check_name(name, f"a configuration's name must be a non-empty string, not {shown(name)}")
             named[name] = Configuration(masks, name)
             if label is not None and label in named[name]:
                 raise ConfigurationError(
@@ -186,12 +194,10 @@ class Configurations(Mapping[str, Configuration]):
         return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
 
 
-def _check_name(name: Any, what: str) -> None:
+def _check_name(name: Any, refusal: str) -> None:
     """Refuse what is no name of a column or configuration: other than text, empty, or half a character."""
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(
-            f"{what} must be a text that is not empty: give it a name, in pandas by df.rename(columns=...)"
-        )
+        raise ConfigurationError(refusal)
     check_text(name, ConfigurationError)
 
 
@@ -225,7 +231,7 @@ def load_configurations(path: str | Path) -> Configurations:
     ...     load_configurations(path)["config01"]["age"]
     Generalize(ranges=4)
     """
-    path = Path(path)
+    path = path_of("path", path)
     document = read_document(path)
     try:
         return _parse(document, path.parent)
@@ -256,7 +262,8 @@ def save_configurations(configurations: Configurations, path: str | Path) -> Non
     ...     load_configurations(Path(folder, "masks.json")) == configurations
     True
     """
-    folder = Path(path).parent
+    instance("configurations", configurations, Configurations, "Configurations({name: {attribute: mask}})")
+    folder = path_of("path", path).parent
     named = {
         name: {attribute: _saved_spec(mask, folder) for attribute, mask in configuration.items()}
         for name, configuration in configurations.items()
@@ -270,9 +277,9 @@ def _parse(document: Any, folder: Path) -> Configurations:
         raise ConfigurationError(f"it must hold {{name: {{attribute: mask}}}}, not {type(document).__name__}")
     label = None
     if "configurations" in document:
-        if extra := [str(key) for key in document if key not in ("label", "configurations")]:
+        if extra := [shortened(str(key)) for key in document if key not in ("label", "configurations")]:
             raise ConfigurationError(
-                f"unknown key {shown(extra)} beside 'configurations'; accepted: label, configurations"
+                f"unknown key {', '.join(extra[:5])} beside 'configurations'; accepted: label, configurations"
             )
         label, document = document.get("label"), document["configurations"]
         if not isinstance(document, dict):

@@ -85,7 +85,7 @@ class _StrictLoader(yaml.SafeLoader):
             raise _too_many()
         if self._depth > MOST_DEPTH:
             raise _too_deep()
-        event = self.peek_event()
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         tag = getattr(event, "tag", None)
         if tag not in (None, "!"):
             line = event.start_mark.line + 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis_opt._options import flag, whole_number
+from aegis_opt._options import flag, instance, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidInput, UnknownColumn
 from aegis_opt.masks._base import Mask, group_attribute
@@ -79,6 +79,8 @@ def generate_configurations(
     names = _names(name, n)
     masks: list[list[Mask]] = []
     weights: list[np.ndarray[Any, np.dtype[np.float64]]] = []
+    if label is not None:
+        instance("label", label, str, "give the name of a column")
     domains = _chosen(domains_of(data_or_schema, label), label, attributes)
     for domain in domains.values():
         found = distinct_candidates(domain, include_suppress)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from aegis_opt.errors import InfeasibleProblem
+from aegis_opt._interrupts import interruptible
+from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
+from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._problem import Problem
 from aegis_opt.problem._view import View
@@ -19,6 +23,11 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
+_LARGEST_NOISE = 0.1  # records up to which a repaired count can be off the whole number it stands for
+_MORE_DIGITS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10} | dict.fromkeys(
+    ("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-10
+)
+_FAR = 1e6  # changes of a cell, in units of the contradiction, that no least-squares repair needs
 
 
 def check(problem: Problem) -> None:
@@ -67,23 +76,11 @@ def irreducible_conflict(problem: Problem) -> list[str]:
     ----------
     .. [1] J. W. Chinneck, "Feasibility and Infeasibility in Optimization", Springer 2008.
     """
-    from scipy import sparse
-    from scipy.optimize import linprog
-
     system = _System.of(problem)
-    n_totals, n_cells = system.A.shape
-    identity = sparse.eye_array(n_totals)
-    outcome = linprog(
-        np.concatenate([np.zeros(n_cells), np.ones(2 * n_totals)]),
-        A_eq=sparse.hstack([system.A, identity, -identity], format="csr"),
-        b_eq=system.b,
-        A_ub=system.wide_limits(2 * n_totals),
-        b_ub=system.limits,
-        method="highs",
-    )
-    if outcome.status == 2:
+    found = system.least_violation(np.arange(len(system.b)))
+    if found is None:
         raise _impossible_constraints(problem)
-    suspects = np.flatnonzero(np.abs(outcome.eqlin.marginals) > 1e-9)
+    suspects = np.flatnonzero(np.abs(found.multipliers) > 1e-9)
     needed = list(suspects)
     for suspect in suspects:
         rest = [row for row in needed if row != suspect]
@@ -114,40 +111,36 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     >>> reconcile(problem, "relax").problem.histogram.round(6).tolist()
     [1.75, 4.75]
     """
-    import cvxpy as cp
-
     system = _System.of(problem)
-    x = cp.Variable(system.A.shape[1], nonneg=True)
-    miss = system.A @ x - system.b
-    limits = [] if system.C is None else [system.C @ x <= system.limits]
-    if how == "repair":
-        cp.Problem(cp.Minimize(cp.norm1(miss)), limits).solve(solver=cp.HIGHS)
-    else:
-        cp.Problem(cp.Minimize(cp.sum_squares(miss)), limits).solve(solver=cp.CLARABEL)
-    if x.value is None:
+    found = system.least_violation(np.arange(len(system.b)))
+    if found is None:
         raise _impossible_constraints(problem)
-    values = np.where(x.value > 1e-7, x.value, 0.0)
-    if problem.is_integral and np.abs(values - np.round(values)).max() < 1e-6:
+    slack = tolerance(problem)
+    values = found.cells
+    if how == "relax" and found.largest > slack:
+        values = system.least_squares(values)
+    values = np.where(values > slack / 10, values, 0.0)
+    noise = min(slack, _LARGEST_NOISE)
+    if problem.is_integral and np.abs(values - np.round(values)).max(initial=0.0) <= noise:
         values = np.round(values)
     table = np.zeros(problem.shape)
     table.flat[system.cells] = values
     totals = [margin.sums(table) for margin in problem.margins]
-    slack = tolerance(problem)
     whole = [np.round(new) for new in totals]  # all or none: some rounded ones would contradict the others
-    if problem.is_integral and all(np.abs(a - b).max() <= slack for a, b in zip(whole, totals, strict=True)):
+    if problem.is_integral and all(np.abs(a - b).max() <= noise for a, b in zip(whole, totals, strict=True)):
         totals = whole
     changes = [
         f"{name}: {old:.10g} -> {new:.10g}"
-        for margin, found in zip(problem.margins, totals, strict=True)
-        for (name, old), new in zip(_named(problem, margin), found.ravel(), strict=True)
+        for margin, sums in zip(problem.margins, totals, strict=True)
+        for (name, old), new in zip(_named(problem, margin), sums.ravel(), strict=True)
         if abs(old - new) > slack
     ]
-    found = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
-    joints = [new for kind, new in found if kind == "view"]
+    by_kind = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
+    joints = [new for kind, new in by_kind if kind == "view"]
     views = zip(problem.views, joints, strict=True)
     consistent = Problem(
         [View(view.groups, new, view.label_groups) for view, new in views],
-        next((new[:, 0] for kind, new in found if kind == "histogram"), None),
+        next((new[:, 0] for kind, new in by_kind if kind == "histogram"), None),
         problem.given_prior,
         row_names=problem.row_names,
         label_names=problem.label_names,
@@ -166,6 +159,7 @@ class _System:
     limits: FloatArray | None
     cells: IntArray
     names: list[str]
+    slack: float  # violation below which totals count as met
 
     @classmethod
     def of(cls, problem: Problem) -> _System:
@@ -185,25 +179,44 @@ class _System:
                     limits.append(limit)
         C = sparse.csr_array(np.array(rows)) if rows else None
         names = [name for margin in margins for name, _ in _named(problem, margin)]
-        return cls(A, b, C, np.array(limits) if rows else None, cells, names)
-
-    def wide_limits(self, extra: int) -> Any:
-        """The constraints' matrix with `extra` columns of zeros for slack variables."""
-        if self.C is None:
-            return None
-        from scipy import sparse
-
-        return sparse.hstack([self.C, sparse.csr_array((self.C.shape[0], extra))], format="csr")
+        return cls(A, b, C, np.array(limits) if rows else None, cells, names, tolerance(problem))
 
     def feasible(self, rows: IntArray) -> bool:
         """Whether some table meets the totals of these rows."""
         if len(rows) == 0:
             return True
-        from scipy.optimize import linprog
+        found = self.least_violation(rows)
+        return found is not None and found.largest <= self.slack
 
-        A, b = self.A[rows], self.b[rows]
-        outcome = linprog(np.zeros(A.shape[1]), A_eq=A, b_eq=b, A_ub=self.C, b_ub=self.limits, method="highs")
-        return int(outcome.status) != 2
+    def least_violation(self, rows: IntArray) -> LeastViolation | None:
+        """Table that misses the totals of these rows by fewest records; None where none is allowed."""
+        return least_violation(self.A[rows], self.b[rows], self.C, self.limits, enough=self.slack / 100)
+
+    def least_squares(self, start: FloatArray) -> FloatArray:
+        """Table with the least sum of squared violations of all totals.
+
+        The unknown is the change of `start`, a table that misses few records, in units of what it misses:
+        however many records there are, the engine's digits are those of the contradiction.
+        """
+        import cvxpy as cp
+
+        missing = self.b - self.A @ start
+        unit = float(np.abs(missing).max())
+        change = cp.Variable(len(start))
+        limits = [change >= -np.minimum(start / unit, _FAR)]
+        if self.C is not None and self.limits is not None:
+            limits.append(self.C @ change <= np.minimum((self.limits - self.C @ start) / unit, _FAR))
+        program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
+        # Clarabel, to more digits than by default; where it stalls, the slower active-set method of HiGHS
+        for engine, digits in ((cp.CLARABEL, _MORE_DIGITS), (cp.CLARABEL, {}), (cp.HIGHS, {})):
+            with suppress(cp.SolverError):
+                interruptible(partial(program.solve, solver=engine, **digits))
+            if program.status == cp.OPTIMAL:
+                break
+        else:
+            raise AegisError(f"on_conflict='relax' failed ({program.status}); use on_conflict='repair'")
+        moved: FloatArray = np.maximum(start + unit * change.value, 0.0)
+        return moved
 
 
 def _impossible_constraints(problem: Problem) -> InfeasibleProblem:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from aegis_opt.errors import InvalidOption
-from aegis_opt.problem._margin import IntArray, Margin, open_cells, refines
+from aegis_opt.problem._margin import IntArray, Margin, negligible, open_cells, refines
 from aegis_opt.problem._problem import Problem
 
 WAY_OUT = (
@@ -22,16 +22,19 @@ NO_WHOLE_TABLE = (
 
 
 def tolerance(problem: Problem) -> float:
-    """Violation, in records, below which totals count as met: rounding noise of N records."""
-    return max(1e-6, 1e-12 * problem.total)
+    """Violation, in records, below which the totals of a problem count as met; see `negligible`.
+
+    Where totals contradict each other, the margin of most records counts.
+    """
+    return negligible(max(float(margin.totals.sum()) for margin in problem.margins))
 
 
 def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> None:
     """Raise `InvalidOption` where a total is fractional, so that no whole table can meet it."""
     for margin in margins:
-        fractional = margin.totals != np.round(margin.totals)
-        if fractional.any():
-            group, column = np.argwhere(fractional)[0].tolist()
+        fraction = np.abs(margin.totals - np.round(margin.totals))
+        if fraction.any():
+            group, column = np.argwhere(fraction == fraction.max())[0].tolist()
             raise InvalidOption(
                 f"{who} needs whole totals, but {margin.describe(group, column)} is "
                 f"{margin.totals[group, column]:.10g}: round it first, or use {way_out}"

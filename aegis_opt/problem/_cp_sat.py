@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._constraint import LinearConstraint
@@ -117,17 +118,20 @@ class WholeTables:
             solver.parameters.max_time_in_seconds = max(seconds, 1e-3)
         if effort < math.inf:
             solver.parameters.max_deterministic_time = effort
-        status = solver.solve(self.model)
+        solver.parameters.catch_sigint_signal = False  # its handler swallows Ctrl-C, or waits for itself
+        model = self.model
+        status = interruptible(lambda: solver.solve(model), solver.stop_search)
         if status == self._cp_model.INFEASIBLE:
             raise InfeasibleProblem(NO_WHOLE_TABLE)
         if status == self._cp_model.UNKNOWN:
             return None
         if status not in (self._cp_model.OPTIMAL, self._cp_model.FEASIBLE):
             raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
+        reached, proved = int(solver.value(objective)), status == self._cp_model.OPTIMAL
         return CpSatSolution(
             cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
-            objective=int(solver.value(objective)),
+            objective=reached,
             # CP-SAT reports a floating-point number that can be just off the whole one it stands for
-            bound=math.ceil(solver.best_objective_bound - 1e-6),
-            proved=status == self._cp_model.OPTIMAL,
+            bound=reached if proved else math.ceil(solver.best_objective_bound - 1e-6),
+            proved=proved,
         )

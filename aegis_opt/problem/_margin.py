@@ -15,6 +15,15 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 
+def negligible(records: float) -> float:
+    """Violation, in records, below which totals of that many records in all count as met.
+
+    1e-6 records where there are 1 to 1e6 of them, a millionth of them where there is less than one, and
+    1e-12 of them where there are more: sums of floating-point numbers are no better than some 1e-15.
+    """
+    return max(1e-6 * min(1.0, records), 1e-12 * records)
+
+
 @dataclass(frozen=True, eq=False)
 class Margin:
     """Known totals of a table X over groups of rows crossed with groups of columns.
@@ -63,7 +72,7 @@ class Margin:
         if not (refines(self.rows, other.rows) and refines(self.columns, other.columns)):
             return False
         sums = self.folded(other.rows, other.columns, other.totals.shape)
-        return bool(np.abs(sums - other.totals).max() <= 1e-6 + 1e-12 * np.abs(other.totals).sum())
+        return bool(np.abs(sums - other.totals).max() <= negligible(float(other.totals.sum())))
 
     def folded(self, rows: IntArray, columns: IntArray, shape: tuple[int, ...]) -> FloatArray:
         """Totals over a coarser partition of rows and columns.

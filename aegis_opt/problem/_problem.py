@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,9 @@ from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._view import View, counts
 
+FEWEST_RECORDS = 1e-6  # in all: far fewer, and products of counts would vanish
+MOST_RECORDS = 2.0**53  # whole numbers beyond are not exact
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -23,7 +26,7 @@ class Problem:
 
     A table is *feasible* when X >= 0, every view's totals and (where known) the 1-D histogram hold, cells
     with prior 0 are 0, and the extra constraints hold. Solvers look for the feasible table closest to the
-    prior.
+    prior. Each view, the histogram and the prior have 1e-6 to 2^53 records in all, or none.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ class Problem:
         label_names: Sequence[Any] | pd.Index | None = None,
         constraints: Sequence[LinearConstraint] = (),
     ) -> None:
-        views = (views,) if isinstance(views, View) else tuple(views)
+        views = (views,) if isinstance(views, View) else tuple(views) if isinstance(views, Iterable) else ()
         if not views or not all(isinstance(view, View) for view in views):
             raise InvalidInput("a problem needs at least one View: Problem(views=[View(groups, joint)])")
         shape = (views[0].n_values, views[0].n_labels)
@@ -83,6 +86,14 @@ class Problem:
             )
         if table is not None and not table.any():
             raise InvalidInput("the prior is zero everywhere, so every cell is a structural zero")
+        named = [(f"view {i}", view.joint) for i, view in enumerate(views)]
+        named += [
+            (name, known)
+            for name, known in [("the histogram", rows), ("the prior", table)]
+            if known is not None
+        ]
+        for name, known in named:
+            _require_countable(name, float(known.sum()))
         for constraint in constraints:
             if constraint.coefficients.shape != shape:
                 raise InvalidInput(
@@ -229,6 +240,15 @@ class Problem:
             code = code * len(view.joint) + view.groups
             code = np.unique(code, return_inverse=True)[1].astype(np.int64)
         return code
+
+
+def _require_countable(name: str, records: float) -> None:
+    """Refuse totals whose sum or whose noise floating-point numbers cannot hold."""
+    if 0 < records < FEWEST_RECORDS or records > MOST_RECORDS:
+        raise InvalidInput(
+            f"{name} has {records:.4g} records in all; a problem takes none, or {FEWEST_RECORDS:g} to 2^53 "
+            "of them: give all totals and the prior in another unit, that is, multiply them by one number"
+        )
 
 
 def _names(

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt._files import nameless_path, written_by_duckdb
+from aegis_opt._interrupts import interruptible
+from aegis_opt._options import flag
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
+from aegis_opt.release._formulas import without_formulas
 from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows
 from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
-from aegis_opt.sources._duckdb_engine import connect, interruptible, open_table, write_in_worker_threads
+from aegis_opt.sources._duckdb_engine import connect, open_table, write_in_worker_threads
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
@@ -36,6 +39,7 @@ def apply_configuration(
     configuration: Configuration | Mapping[str, Mask],
     *,
     output: str | os.PathLike[str] | None = None,
+    escape_formulas: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
@@ -50,6 +54,10 @@ def apply_configuration(
     output : path, optional
         File to write: .csv, .tsv (also .gz) or .parquet, whole or not at all. A CSV file masked into a CSV
         file keeps the very text of the columns that are not masked. Not for Spark, which writes by itself.
+    escape_formulas : bool
+        Of a CSV or TSV file: put ``'`` before texts and column names that a spreadsheet would take for a
+        formula, as they begin with = + - @, a tab or a line break. Numbers stay as they are. By default
+        every text does: the file says what the source says, and may hold formulas if that does.
     progress : callable, optional
         Called as ``progress(doing, done, total)`` now and then.
 
@@ -82,6 +90,10 @@ def apply_configuration(
     1  [40, 50)   poor
     """
     path = None if output is None else _output_path(output)
+    if flag("escape_formulas", escape_formulas) and not (path and path.name.lower().endswith(CSV + TSV)):
+        raise InvalidOption(
+            "escape_formulas is for CSV and TSV files: leave it out, or choose such an output"
+        )
     if is_spark(source):
         if path is not None:
             raise InvalidOption(
@@ -92,11 +104,13 @@ def apply_configuration(
 
         def work() -> Any:
             if path is not None:
-                return masking.write(path, progress)
+                return masking.write(path, escape_formulas, progress)
             with reported(masking.own, progress, f"masking {masking.table.description}"):
                 return masking.same_type()
 
-        return work() if masking.own is None else interruptible(work, masking.own.interrupt)
+        return (
+            work() if masking.own is None else interruptible(work, masking.own.interrupt, stop_seconds=None)
+        )
 
 
 def source_domains(source: object, configuration: Configuration | Mapping[str, Mask]) -> dict[str, Domain]:
@@ -216,7 +230,7 @@ class _Masking:
             result = result.set_column(self.names.index(name), name, columns.column(i))
         return result
 
-    def write(self, path: Path, progress: Progress | None) -> Path:
+    def write(self, path: Path, escape_formulas: bool, progress: Progress | None) -> Path:
         """Write the masked table to a file, whole or not at all."""
         if "" in self.names:
             raise SourceError(f"{self.table.description} has a column without a name: give it one first")
@@ -229,7 +243,10 @@ class _Masking:
             write_in_worker_threads(self.own)
         with reported(self.own, progress, f"reading {self.table.description}"):
             rows = self.rows(self.names, as_text=path.name.lower().endswith(CSV + TSV))
-            masked = _renamed(self.masked(rows), self.names)
+            masked, names = self.masked(rows), list(self.names)
+            if escape_formulas:
+                masked, names = without_formulas(masked, names)
+            masked = _renamed(masked, names)
         with (
             nameless_path(path) as temporary,
             reported(self.own, progress, f"writing {path}"),
@@ -257,7 +274,7 @@ def _output_path(output: object) -> Path:
     """Return where to write, if its ending says in what format."""
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
-    path = Path(output)
+    path = Path(output).expanduser()
     if not path.name.lower().endswith(ENDINGS):
         raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")
     return path
@@ -266,8 +283,10 @@ def _output_path(output: object) -> Path:
 def _copy(relation: Relation, path: Path, name: str) -> None:
     """Write a file in the format that the final name asks for."""
     if name.endswith(PARQUET):
-        relation.write_parquet(str(path), compression="zstd", use_tmp_file=False)
+        relation.write_parquet(str(path.absolute()), compression="zstd", use_tmp_file=False)
         return
     separator = "\t" if name.endswith(TSV) else ","
     compression = "gzip" if name.endswith(".gz") else "none"
-    relation.write_csv(str(path), sep=separator, header=True, compression=compression, use_tmp_file=False)
+    relation.write_csv(
+        str(path.absolute()), sep=separator, header=True, compression=compression, use_tmp_file=False
+    )

@@ -20,6 +20,7 @@ from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
 from aegis_opt.release._apply import checked_configuration, replaced_in_pandas
 from aegis_opt.release._duckdb import DuckDBRows
 from aegis_opt.release._progress import readable
+from aegis_opt.sources._database import open_database
 from aegis_opt.sources._tables import PandasTable
 
 try:
@@ -78,7 +79,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
-        with duckdb.connect() as connection, readable("the training data"):
+        with open_database() as connection, readable("the training data"):
             self.domains_ = _rows(X, masks, connection).needed_domains() if masks else {}
         if self.handle_unknown == "error":
             for name, domain in self.domains_.items():
@@ -97,7 +98,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         masks = self.masks_  # as fitted: what is set later counts from the next fit on
         if not masks:
             return X.copy()
-        with duckdb.connect() as connection, readable("the DataFrame"):
+        with open_database() as connection, readable("the DataFrame"):
             rows = _rows(X, masks, connection)
             extents = rows.extents()
             how: dict[str, str | Lookup] = {}

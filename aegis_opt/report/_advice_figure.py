@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._files import atomic_path
-from aegis_opt._options import whole_number
+from aegis_opt._options import instance, whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.report._figure_style import VARIANTS, require_matplotlib
@@ -68,6 +68,7 @@ def plot_ranking(
     >>> len(figure.axes[0].get_yticklabels())
     5
     """
+    instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     require_matplotlib()
     from matplotlib.figure import Figure as MatplotlibFigure
 

@@ -12,6 +12,7 @@ from string import Template
 from typing import Any
 
 from aegis_opt._files import atomic_path
+from aegis_opt._options import path_of
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness import Results, ResultsError, load_results
 from aegis_opt.report import _page_header as header
@@ -67,7 +68,7 @@ def write_report(
     ...     page.read_text().startswith("<!doctype html>")
     True
     """
-    target = Path(path)
+    target = path_of("path", path)
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder: name the page, such as {target / 'report.html'}")
     if figures is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import instance, whole_number
 from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -93,7 +93,8 @@ def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: in
     >>> round_table(problem, [[2.25, 0.75], [0.75, 0.25], [0, 2]], "nearest").tolist()
     [[2.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
     """
-    if method not in ROUNDINGS:
+    instance("problem", problem, Problem, "pose one with aegis_opt.Problem")
+    if not isinstance(method, str) or method not in ROUNDINGS:
         raise InvalidOption(f"unknown rounding {method!r}; known: {', '.join(ROUNDINGS)}")
     whole_number("seed", seed, least=0)
     fractional = np.asarray(table, dtype=np.float64)

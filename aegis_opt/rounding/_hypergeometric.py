@@ -8,8 +8,9 @@ from aegis_opt.errors import InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
+from aegis_opt.rounding._hypergeometric_draw import draw_hypergeometric
 from aegis_opt.rounding._multinomial import draw_records
-from aegis_opt.rounding._whole import RESIDUAL, split
+from aegis_opt.rounding._whole import looseness, split
 
 
 def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -57,7 +58,7 @@ def hypergeometric(problem: Problem, table: FloatArray, rng: np.random.Generator
     if with_histogram:
         mean *= _share(margins[0], margins[1].totals[:, 0])[:, None]
     off = float(np.abs(mean - table).max())
-    if off > RESIDUAL:
+    if off > looseness(problem):
         raise InvalidOption(
             "rounding 'hypergeometric' draws around the max-entropy solution for the uniform prior, but a "
             f"cell of this table is {off:.3g} records away from it (another prior or norm?); "
@@ -77,19 +78,48 @@ def _share(view: Margin, histogram: FloatArray) -> FloatArray:
 
 
 def _shuffle(view: Margin, histogram: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Shuffle each group's labels over its records and count."""
-    k = len(view.columns)
-    table = np.zeros((len(histogram), k))
-    masked = np.arange(view.totals.shape[1])
-    by_mask = np.argsort(view.columns, kind="stable")
-    n_labels = np.bincount(view.columns, minlength=len(masked))
-    begins = np.searchsorted(view.columns[by_mask], masked)
+    """Share each group's labels out to its rows as if they had been shuffled over the records, from counts.
+
+    A block of rows is cut into two halves, and its labels are drawn for the first half without replacement;
+    what is left is the second half's. Every round cuts all blocks of all groups, until each is one row.
+    """
     order = np.argsort(view.rows, kind="stable")
     bounds = np.searchsorted(view.rows[order], np.arange(len(view.totals) + 1))
-    for group in np.flatnonzero(view.totals.sum(axis=1)).tolist():
-        rows = order[bounds[group] : bounds[group + 1]]
-        labels = rng.permutation(np.repeat(masked, view.totals[group].astype(np.int64)))
-        labels = by_mask[begins[labels] + (rng.integers(n_labels[labels]) if len(masked) < k else 0)]
-        records = np.repeat(np.arange(len(rows)) * k, histogram[rows])
-        table[rows] = np.bincount(records + labels, minlength=len(rows) * k).reshape(len(rows), k)
+    records = np.concatenate([[0], np.cumsum(histogram[order])])
+    start, end = bounds[:-1], bounds[1:]
+    filled = end > start
+    start, end, labels = start[filled], end[filled], view.totals[filled].astype(np.int64)
+    drawn = np.zeros((len(histogram), view.totals.shape[1]), dtype=np.int64)
+    while len(start):
+        single = end - start == 1
+        drawn[order[start[single]]] = labels[single]
+        start, end, labels = start[~single], end[~single], labels[~single]
+        middle = (start + end) // 2
+        first = _without_replacement(labels, records[middle] - records[start], rng)
+        start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
+        labels = np.concatenate([first, labels - first])
+    if view.totals.shape[1] == len(view.columns):
+        return drawn[:, view.columns].astype(np.float64)
+    return _unmasked(view, drawn, rng)
+
+
+def _without_replacement(labels: IntArray, sample: IntArray, rng: np.random.Generator) -> IntArray:
+    """Multivariate hypergeometric draws, one per row of `labels`: label by label, each from what is left."""
+    drawn = np.zeros_like(labels)
+    others, left = labels.sum(axis=1), sample.copy()
+    for label in range(labels.shape[1] - 1):
+        others = others - labels[:, label]
+        drawn[:, label] = draw_hypergeometric(labels[:, label], others, left, rng)
+        left = left - drawn[:, label]
+    drawn[:, -1] = left
+    return drawn
+
+
+def _unmasked(view: Margin, drawn: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Draw the label of each record of a masked label, uniformly from those that it stands for."""
+    table = np.zeros((len(drawn), len(view.columns)))
+    for masked in range(drawn.shape[1]):
+        labels = np.flatnonzero(view.columns == masked)
+        if len(labels):
+            table[:, labels] = rng.multinomial(drawn[:, masked], np.full(len(labels), 1.0 / len(labels)))
     return table

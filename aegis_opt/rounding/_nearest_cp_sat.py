@@ -16,6 +16,9 @@ from aegis_opt.problem._problem import Problem
 _COST_UNITS = 2**20
 """Resolution of the cost of a cell, in parts of a record."""
 
+_REACH = 2**20
+"""Records that a cell may move by: a whole table, where there is one, is far closer to a fractional one."""
+
 _EFFORT = 20.0
 """Limit of CP-SAT's deterministic time, about seconds; by the wall clock, the load would decide the table."""
 
@@ -52,15 +55,15 @@ def _solve(
     1 - 2 f from there to the ceiling, and rises by 1 beyond.
     """
     cells = rng.permutation(np.flatnonzero(movable))  # the seed, not the row order, decides among equals
-    fixed = np.where(movable, 0.0, floor)
+    down = np.minimum(floor, _REACH if free else 0.0)
+    fixed = np.where(movable, floor - down, floor)  # CP-SAT sees what is above: its sums have 64 bits
     margins = list(independent(problem.margins))
     members = numbered([m.cells()[cells] for m in margins], [m.n_groups for m in margins])
     totals = np.concatenate([(m.totals - m.sums(fixed)).ravel() for m in margins]).astype(np.int64)
-    lower = floor.flat[cells].astype(np.int64)
+    lower = down.flat[cells].astype(np.int64)
     slope = np.rint((1.0 - 2.0 * fraction.flat[cells]) * _COST_UNITS).astype(np.int64)
-    upper = totals[members].min(axis=0) if free else lower + 1
-    least = np.zeros_like(lower) if free else lower
-    tables = WholeTables(members, totals, least, upper, int(rng.integers(2**31)))
+    upper = np.minimum(totals[members].min(axis=0), lower + _REACH) if free else lower + 1
+    tables = WholeTables(members, totals, np.zeros_like(lower), upper, int(rng.integers(2**31)))
     for constraint in problem.constraints:
         coefficients = constraint.coefficients
         tables.constrain(constraint, coefficients.flat[cells], float((coefficients * fixed).sum()))
@@ -78,7 +81,7 @@ def _solve(
             "that there is none: use fewer views, or rounding='independent', which does not keep the totals"
         )
     rounded = fixed
-    rounded.flat[cells] = found.cells
+    rounded.flat[cells] += found.cells
     if not found.proved:
         away = float(np.abs(rounded - floor - fraction).sum())
         least_away = away - (found.objective - found.bound) / _COST_UNITS

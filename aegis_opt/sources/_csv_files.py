@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
+from aegis_opt.sources._csv_header import CsvHeader
 from aegis_opt.sources._names import quoted, quoted_text
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
@@ -29,6 +30,7 @@ _SHAPES = {
     "TIMESTAMP": _STAMP,
     "TIMESTAMPTZ": _STAMP + r"(Z|[+-]\d\d(:\d\d)?)",
 }
+_WRITTEN = {"\n": "\\n", "\r\n": "\\r\\n", "\r": "\\r"}  # ends of lines as DuckDB's option has them
 _TOGETHER = 8  # columns whose texts are looked at in one query
 _TOGETHER_WHOLE = 32  # and whose texts are compared with whole numbers
 _SAMPLE = 2048  # records, which rule out whole numbers in most columns that hold other values
@@ -60,39 +62,43 @@ class CsvTable(SourceTable):
     separator: str | None
 
     way_out: ClassVar[str] = (
-        "Correct the file (every row has as many fields as the header, all in UTF-8), or read it yourself "
-        "and pass a pandas, polars or Arrow table"
+        "Correct the file (every row has as many fields as the header, lines end alike, all in UTF-8), "
+        "or read it yourself and pass a pandas, polars or Arrow table"
     )
 
     def raw_names(self) -> Iterable[object]:
         """Return the header's names, an empty one as column<position>, and those of key=value folders."""
-        first, *others = [self._header(path) for path in self.paths]
-        for path, header in zip(self.paths[1:], others, strict=True):
-            if header != first:
-                what = "another separator" if header[0] == first[0] else "other columns"
-                if header[0] != first[0] and sorted(header[0]) == sorted(first[0]):
+        first = self._headers[0]
+        for path, header in zip(self.paths, self._headers, strict=True):
+            if (header.names, header.separator) != (first.names, first.separator):
+                what = "another separator" if header.names == first.names else "other columns"
+                if header.names != first.names and sorted(header.names) == sorted(first.names):
                     what = "another order of columns"
                 raise SourceError(
-                    f"{path} has {what} than {self.paths[0]} ({header[1].join(header[0])} against "
-                    f"{first[1].join(first[0])}): files read together need the same header"
+                    f"{path} has {what} than {self.paths[0]} ({header} against {first}): files read together "
+                    "need the same header"
                 )
-        names = [name or f"column{i}" for i, name in enumerate(first[0])]
+        names = [name or f"column{i}" for i, name in enumerate(first.names)]
         return with_partitions(names, self.partitions, self.description)
+
+    @cached_property
+    def _headers(self) -> list[CsvHeader]:
+        """What the first line of each file says."""
+        return [CsvHeader.of(path, self.separator) for path in self.paths]
 
     def select(
         self, connection: Connection, positions: Sequence[int], as_text: Collection[int] = ()
     ) -> Relation:
         """Parse the files once, as text, then find each column's type and cast it, except those `as_text`."""
-        names, separator = self._header(self.paths[0])
+        names = self._headers[0].names
         fields = [f"field {i}" for i in range(len(names))]
         columns = [*fields, *self.partitions]
         chosen = [f"{quoted(columns[p])} AS c{i}" for i, p in enumerate(positions)]
         if len(self.paths) > 1:
             paths = ", ".join(map(quoted_text, self.paths))
             chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
-        connection.execute(
-            f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM {self._files(fields, separator)}"
-        )
+        connection.execute(f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM {self._files(fields)}")
+        self._check_none_lost(connection)
         every_name = [*names, *self.partitions]
         untyped = {i: str(every_name[p]) for i, p in enumerate(positions) if p not in as_text}
         types = self._types(connection, untyped)
@@ -103,14 +109,17 @@ class CsvTable(SourceTable):
         connection.execute(f"CREATE TABLE source AS SELECT {', '.join(typed)} FROM texts; DROP TABLE texts")
         return connection.table("source")
 
-    def _files(self, fields: Sequence[str], separator: str) -> str:
-        """Return the SQL that reads the files, every field as text."""
+    def _files(self, fields: Sequence[str]) -> str:
+        """Return the SQL that reads the files, every field as text.
+
+        How lines end is told: DuckDB takes the first line break for it, though it be part of a quoted name.
+        """
         texts = ", ".join(f"{quoted_text(field)}: 'VARCHAR'" for field in fields)
         options = {
             "header": "true",
             "auto_detect": "false",
             "columns": f"{{{texts}}}",
-            "delim": quoted_text(separator),
+            "delim": quoted_text(self._headers[0].separator),
             "quote": "'\"'",
             "escape": "'\"'",
             "comment": "''",
@@ -118,30 +127,27 @@ class CsvTable(SourceTable):
             "hive_partitioning": "true" if self.partitions else "false",
             "hive_types_autocast": "false",
         }
-        paths = ", ".join(quoted_text(glob.escape(path)) for path in self.paths)
-        return f"read_csv([{paths}], {', '.join(f'{key} = {value}' for key, value in options.items())})"
+        readers = []
+        for line_end, group in groupby(
+            zip(self.paths, self._headers, strict=True), key=lambda each: each[1].line_end
+        ):
+            paths = ", ".join(quoted_text(glob.escape(path)) for path, _ in group)
+            told = options | ({"new_line": quoted_text(_WRITTEN[line_end])} if line_end else {})
+            readers.append(
+                f"read_csv([{paths}], {', '.join(f'{key} = {value}' for key, value in told.items())})"
+            )
+        return readers[0] if len(readers) == 1 else f"({' UNION ALL '.join(f'FROM {r}' for r in readers)})"
 
-    def _header(self, path: str) -> tuple[list[str], str]:
-        """Return the names in the header line and the separator: the candidate that splits it most."""
-        opener = gzip.open if path.lower().endswith(".gz") else open
-        candidates = [self.separator] if self.separator else [",", ";", "\t", "|"]
-        best: tuple[list[str], str] = [], ""
-        try:
-            for separator in candidates:
-                # Only the header is judged here: what is read ahead of it may be in another encoding
-                with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-                    header = next(csv.reader(file, delimiter=separator), [])
-                if len(header) > len(best[0]):
-                    best = header, separator
-        except (OSError, csv.Error, EOFError) as error:
-            raise SourceError(
-                f"{path} cannot be read as CSV ({error}): save it as UTF-8 text with a header line"
-            ) from error
-        if any("\udc80" <= character <= "\udcff" for character in "".join(best[0])):
-            raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
-        if not best[0]:
-            raise SourceError(f"{path} is empty: a CSV file needs a header line and at least one record")
-        return best
+    def _check_none_lost(self, connection: Connection) -> None:
+        """Refuse a file that has more than its header, and of which DuckDB yet read no record."""
+        file = "file" if len(self.paths) > 1 else "0"
+        read = {number for (number,) in connection.execute(f"SELECT DISTINCT {file} FROM texts").fetchall()}
+        for number, path in enumerate(self.paths):
+            if number not in read and self._headers[number].has_more(path):
+                raise SourceError(
+                    f"{path}: no record could be read, though there is text below the header: let all lines "
+                    "end alike, and close all quotes"
+                )
 
     def _types(self, connection: Connection, names: Mapping[int, str]) -> dict[int, str]:
         """Return, by position, the narrowest SQL type that holds all texts of a column as they are.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from aegis_opt._files import temporary_folder
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import InvalidOption, SourceError
+from aegis_opt.sources._database import open_database
 from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
 from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
@@ -53,13 +54,9 @@ def open_table(source: object) -> SourceTable:
 @contextmanager
 def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that writes to no terminal and whose temporary files go with it."""
-    import duckdb
-
     with temporary_folder() as folder:
-        config: dict[str, Any] = {"temp_directory": folder}
-        if memory is not None:
-            config["memory_limit"] = memory
-        with duckdb.connect(config=config) as connection:
+        limit = {} if memory is None else {"memory_limit": memory}
+        with open_database(temp_directory=folder, **limit) as connection:
             # Every count opens its files anew: the connection remembers what their footers say
             connection.execute("SET enable_progress_bar = false; SET parquet_metadata_cache = true")
             yield connection
@@ -173,7 +170,9 @@ class _DuckDBRecords(Records):
         import duckdb
 
         try:
-            return interruptible(work, self._interrupt)
+            return (
+                work() if self._interrupt is None else interruptible(work, self._interrupt, stop_seconds=None)
+            )
         except duckdb.OutOfMemoryException as error:
             raise SourceError(
                 f"{self.description}: the memory allowed is too little to count it "
@@ -183,37 +182,3 @@ class _DuckDBRecords(Records):
             raise SourceError(
                 f"{self.description} cannot be read: {first_lines(error)}. {self._way_out}"
             ) from error
-
-
-def interruptible(work: Callable[[], T], interrupt: Callable[[], None] | None) -> T:
-    """Do long work in a thread, so that Ctrl-C is heard at once.
-
-    DuckDB does not look for signals while a query runs. On any exception in the caller's thread, such as
-    KeyboardInterrupt, `interrupt` is called and the work's end awaited. Work that cannot be interrupted is
-    done in the caller's thread: left alone, it would crash Python at its exit.
-    """
-    if interrupt is None:
-        return work()
-    results: list[T] = []
-    errors: list[BaseException] = []
-    done = threading.Event()  # an interrupted Thread.join of Python 3.11 takes a running thread for ended
-
-    def do() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # handed to the caller's thread, whatever it is
-            errors.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=do, daemon=True).start()
-    try:
-        done.wait()
-    except BaseException:
-        interrupt()
-        while not done.wait(0.1):  # its query may not have begun when it was interrupted
-            interrupt()
-        raise
-    if errors:
-        raise errors[0]
-    return results[0]

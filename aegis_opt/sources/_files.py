@@ -19,18 +19,25 @@ CSV = (".csv", ".csv.gz")
 TSV = (".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 ENDINGS = (*CSV, *TSV, *PARQUET)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|file:(?=/)", re.IGNORECASE)
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def open_files(pattern: str | os.PathLike[str]) -> SourceTable:
-    """Find the files of a path or glob pattern and the reader that their ending asks for."""
-    text = os.fspath(pattern)
-    paths = _find(text)
+    """Find the files of a path or glob pattern and the reader that their ending asks for.
+
+    An engine gets absolute paths only: it would take some others for addresses, or for places below another
+    folder, and read what was not checked here.
+    """
+    text = os.fsdecode(pattern)
+    _check_text(text)
+    base = os.getcwd()
+    paths = _find(text, base)
     for path in paths:
         if not os.access(path, os.R_OK):
             raise SourceError(f"no permission to read {path}: ask its owner, or whoever runs this machine")
-    partitions = _partitions(paths)
+    partitions = _partitions(paths, base)
     for endings, separator in ((CSV, None), (TSV, "\t")):
         if all(p.lower().endswith(endings) for p in paths):
             return CsvTable(tuple(paths), text, partitions, separator)
@@ -42,15 +49,40 @@ def open_files(pattern: str | os.PathLike[str]) -> SourceTable:
     )
 
 
-def _find(text: str) -> list[str]:
-    if os.path.isdir(text):
-        return _find_below(text)
-    if os.path.exists(text):
-        return [text]
-    paths = sorted(p for p in glob.glob(text, recursive=True) if os.path.isfile(p))
-    if not paths:
+def _check_text(text: str) -> None:
+    """Refuse what is no path: an address, or a text that no file can be called."""
+    if scheme := _ADDRESS.match(text):
+        raise SourceError(
+            f"{text!r} is an address, and only files are read: download it and give the path of the file "
+            f"(a folder here that is called {scheme[0]!r} is written './{scheme[0]}')"
+        )
+    if "\0" in text:
+        raise SourceError(f"{text!r} is no path: it holds a NUL character; remove that")
+
+
+def _find(text: str, base: str) -> list[str]:
+    """Return the absolute paths of the files; ``~`` is the home folder, as everywhere."""
+    if not text:
         raise SourceError(_not_found(text))
-    return paths
+    text = os.path.expanduser(text)
+    path = os.path.join(base, text)
+    if os.path.isdir(path):
+        found = _find_below(path)
+    elif os.path.exists(path):
+        found = [path]
+    else:
+        pattern = os.path.join(glob.escape(base), text)
+        found = sorted(p for p in glob.glob(pattern, recursive=True) if os.path.isfile(p))
+    if not found:
+        raise SourceError(_not_found(text))
+    for path in found:
+        try:
+            path.encode()
+        except UnicodeEncodeError as error:
+            raise SourceError(
+                f"the name of {path!r} is not in UTF-8: rename the file or its folder"
+            ) from error
+    return found
 
 
 def _find_below(folder: str) -> list[str]:
@@ -86,11 +118,15 @@ def _not_found(text: str) -> str:
     return f"file not found: {text!r} (current folder: {os.getcwd()}){hint}"
 
 
-def _partitions(paths: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Return the keys of folders called key=value, with the values of each that occur."""
-    found: list[dict[str, str]] = [
-        {m[1]: m[2] for part in Path(path).parts[:-1] if (m := _PARTITION.fullmatch(part))} for path in paths
-    ]
+def _partitions(paths: Sequence[str], base: str) -> dict[str, frozenset[str]]:
+    """Return the keys of folders called key=value, with the values of each that occur.
+
+    What the current folder is called makes no table a partitioned one; if it is one, every folder counts, for
+    the engine reads them so.
+    """
+    given = [path.removeprefix(os.path.join(base, "")) for path in paths]
+    partitioned = any(map(_folders, given))
+    found = [_folders(path) if partitioned else {} for path in paths]
     for path, folders in zip(paths, found, strict=True):
         if list(folders) != list(found[0]):
             raise SourceError(
@@ -100,6 +136,11 @@ def _partitions(paths: Sequence[str]) -> dict[str, frozenset[str]]:
     return {
         key: frozenset(unquote(folders[key]) for folders in found) - {_NULL_PARTITION} for key in found[0]
     }
+
+
+def _folders(path: str) -> dict[str, str]:
+    """Return the keys and values of the folders of a path that are called key=value."""
+    return {m[1]: m[2] for part in Path(path).parts[:-1] if (m := _PARTITION.fullmatch(part))}
 
 
 def _keys(folders: dict[str, str]) -> str:

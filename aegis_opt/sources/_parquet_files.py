@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._column import kind_of
 from aegis_opt.sources._csv_files import SHAPE, common_type
+from aegis_opt.sources._database import open_database
 from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._names import quoted, quoted_text, same_but_for_case
 from aegis_opt.sources._tables import SourceTable, with_partitions
@@ -69,7 +70,7 @@ class ParquetTable(SourceTable):
         """Names and SQL types of the columns of each file; all files must have the same names."""
         import duckdb
 
-        with duckdb.connect() as connection:
+        with open_database() as connection:
             try:
                 schemas = [_schema(connection, path) for path in self.paths]
             except duckdb.Error as error:

@@ -40,11 +40,11 @@ MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
 MOST_ITEMS = 20_000_000
 """Commas and opening brackets in a summary file: entries, which take memory by far more than their text."""
-MOST_VALUES = 10_000_000
+MOST_VALUES = 5_000_000
 """Distinct values of an attribute of a summary file."""
-MOST_CELLS = 20_000_000
+MOST_CELLS = 10_000_000
 """Cells of all unmasked tables of a summary file: values times classes, summed over the attributes."""
-MOST_GROUPS = 50_000_000
+MOST_GROUPS = 20_000_000
 """Values that all masked tables of a summary file group, together: runs say that in a few bytes."""
 
 _SMALLER = "coarsen attributes of many values with max_values, or leave them out, when it is made"

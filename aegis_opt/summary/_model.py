@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._options import is_whole
+from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
@@ -215,7 +215,7 @@ class Summary(SharedData):
             Which attribute.
         configuration : str, optional
             Use the view of this configuration alone; by default the views of all configurations together,
-            equal partitions once.
+            equal tables once.
         table : int, optional
             Use one of the attribute's masked tables alone, by its number.
         histograms : bool
@@ -232,7 +232,8 @@ class Summary(SharedData):
             tables = (self.masked_table(configuration, attribute),)
         if table is not None:
             tables = (summary.tables[table],)
-        distinct = {t.groups.tobytes(): View(t.groups, t.joint) for t in tables}
+        # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
+        distinct = {(t.groups.tobytes(), t.joint.tobytes()): View(t.groups, t.joint) for t in tables}
         return Problem(
             views=list(distinct.values()),
             histogram=summary.histogram if histograms else None,
@@ -278,7 +279,7 @@ class Summary(SharedData):
         """Read a summary that `save` wrote, of tables, of scores or of both; check everything in the file."""
         from aegis_opt.summary._file import load
 
-        return load(path)
+        return load(path_of("path", path))
 
     def __eq__(self, other: object) -> bool:
         same = super().__eq__(other)

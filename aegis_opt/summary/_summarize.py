@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args, overload
 
-from aegis_opt._options import flag, one_of
+from aegis_opt._options import flag, instance, one_of
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.measures import Measure
@@ -185,6 +185,7 @@ def open_masked(
     label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
+    instance("label", label, str, "give the name of a column")
     if label == "":
         raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
     masks = {name: dict(configuration) for name, configuration in given.items()}

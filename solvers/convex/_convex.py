@@ -13,8 +13,8 @@ engine finds. `aegis_opt.analysis.optimal_range` tells how far apart the optima 
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality; see
-`Stack.bounds`). `gap` = (distance - bound) / max(1, distance), and optimality counts as proved
-where gap <= 1e-6.
+`Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
+optimality counts as proved where gap <= 1e-6.
 
 References
 ----------
@@ -174,7 +174,8 @@ class Convex(Reconstructor):
         """Tables with the gap to our own bound; times are each problem's share of the stack's."""
         distances = data.reported(data.distances(cells))
         bounds = data.reported(data.bounds(multipliers))
-        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, 1.0)
+        resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
+        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
         proved = (gaps <= PROVED_GAP) & (not timed_out or KIND_OF_NORM[self.norm] != "linear")
@@ -198,7 +199,11 @@ class Convex(Reconstructor):
     def _break_ties(
         self, data: Stack, cells: FloatArray, multipliers: FloatArray, spent: float
     ) -> tuple[FloatArray, ConvexSolution]:
-        """Of the tables as close as `cells`, find the one with the least l2 distance."""
+        """Of the tables as close as `cells`, find the one with the least l2 distance.
+
+        Inexact multipliers can hide which tables those are; a problem whose table would then be farther from
+        the prior keeps the one it has.
+        """
         engine = DEFAULT_ENGINE["quadratic"]
         left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
         options = engine_options(engine, None, left)
@@ -222,7 +227,7 @@ class Convex(Reconstructor):
             if not worse.any():
                 break
             margin[worse] *= 1e-2
-        return found, outcome
+        return np.where(worse[data.owner], cells, found), outcome
 
     def _after_failure(self, data: Stack, outcome: ConvexSolution, build: float) -> list[Solution]:
         """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""

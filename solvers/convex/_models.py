@@ -30,6 +30,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.solvers.convex._engines import ENGINES
 from aegis_opt.solvers.convex._stack import Bounds, Stack
@@ -106,12 +107,21 @@ def _solve(program: Any, engine: str, options: Mapping[str, Any]) -> tuple[str, 
             # table depend on what was solved before.
             compiled, chain, inverse = program.get_problem_data(engine, solver_opts=dict(options))
             start = time.perf_counter()
-            raw = chain.solve_via_data(program, compiled, False, False, dict(options))
+            raw = interruptible(lambda: chain.solve_via_data(program, compiled, False, False, dict(options)))
             seconds = time.perf_counter() - start
+            if _heard_interrupt(raw):
+                raise KeyboardInterrupt
             program.unpack_results(raw, chain, inverse)
         except cp.SolverError:
             return "solver_error", 0.0
     return str(program.status), seconds
+
+
+def _heard_interrupt(raw: Any) -> bool:
+    """Whether an engine that listens for Ctrl-C itself, as OSQP and SCS do, was stopped by it."""
+    info = raw.get("info") if isinstance(raw, dict) else getattr(raw, "info", None)
+    status = info.get("status") if isinstance(info, dict) else getattr(info, "status", None)
+    return status == "interrupted"
 
 
 def _compiled(form: Form, data: Stack, engine: str) -> _Program:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis_opt.errors import AegisError
+from aegis_opt.errors import AegisError, InvalidOption
 from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
@@ -27,6 +27,8 @@ from aegis_opt.solvers.integer._costs import Absolutes, Cost, IntegerSolution, S
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
+_LARGEST_COST = 2.0**61
+"""Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
@@ -36,20 +38,27 @@ def solve_cp_sat(
 ) -> IntegerSolution:
     """Find an integer table closest to the prior by CP-SAT, for whole totals.
 
-    Among the closest ones in l1 or linf it looks for one closest in l2, and among those for a random one; the
-    time limit (seconds) and a fixed effort can end that early, the proof of the first objective stands.
+    Among the closest ones in l1 or linf it looks for one closest in l2, where squares fit into 64 bits, and
+    among those for a random one; the time limit (seconds) and a fixed effort can end that early, the proof of
+    the first objective stands.
     """
     search = _Search(reduction, rng, time_limit)
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
     goal = target(reduction, 2.0**50 / (2.0 * most * (search.upper.sum() + 1.0)))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
+    squares_fit = 2.0 * most * (search.upper.sum() + 1.0) * squares.scale <= _LARGEST_COST
     if norm == "l2":
+        if not squares_fit:
+            raise InvalidOption(
+                f"solver 'integer' needs CP-SAT for these totals, and squares of {most:.3g} records leave "
+                "its 64-bit numbers; use norm='l1' or 'linf', or solver='convex' with rounding='nearest'"
+            )
         slack = search.minimise(squares) / squares.scale
     elif norm == "l1":
         slack = search.minimise(Absolutes.of(goal)) / goal.scale
     else:
         slack = search.minimise_largest(goal) / goal.scale
-    if slack == 0 and norm != "l2":
+    if slack == 0 and norm != "l2" and squares_fit:
         search.minimise(squares)
     search.break_ties()
     error = goal.error(reduction, norm)
@@ -83,8 +92,9 @@ class _Search:
         """
         centre = self.totals if self.found else np.minimum(cost.nearest(), self.upper)
         constant = int(cost.value(np.zeros_like(centre)).sum())
-        best = float(cost.value(self.totals).sum()) if self.found else np.inf
-        bound = -np.inf
+        # whole numbers throughout: floating-point ones are not exact beyond 2^53
+        best = int(cost.value(self.totals).sum()) if self.found else None
+        bound: float = -np.inf
         layers = cost.layers_around(centre, self.upper)
         while True:
             pieces = cost.tangents(layers, self.upper)
@@ -96,14 +106,15 @@ class _Search:
                 break
             totals = found.cells
             bound = max(bound, found.bound + constant)
-            reached = float(cost.value(totals).sum())
-            if reached < best and self._keeps(totals):
+            reached = int(cost.value(totals).sum())
+            if best is None or (reached < best and self._keeps(totals)):
                 self.totals, best = totals, reached
             if best <= bound or not self.finished:
                 break
             layers = np.concatenate([layers, cost.layers_around(totals, self.upper)])
-        self.tables.model.add(estimate <= int(best) - constant)
-        self.kept.append((cost, int(best)))
+        assert best is not None  # the first search finds a table or raises
+        self.tables.model.add(estimate <= best - constant)
+        self.kept.append((cost, best))
         return best - bound
 
     def minimise_largest(self, goal: Target) -> float:
@@ -127,7 +138,8 @@ class _Search:
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""
-        weights = self.rng.integers(0, 1000, size=len(self.totals)).tolist()
+        heaviest = int(min(1000.0, _LARGEST_COST / (float(self.upper.sum()) + 1.0)))
+        weights = self.rng.integers(0, heaviest, size=len(self.totals)).tolist()
         found = self._run(self.tables.weighted_sum(self.tables.cells, weights), effort=_TIE_EFFORT)
         if found is not None and self._keeps(found.cells):
             self.totals = found.cells

@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from aegis_opt._options import flag, number, whole_number
 from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem._conflict import explain
+from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._feasibility import incidence, numbered, support
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
@@ -44,9 +45,9 @@ class IPF(Reconstructor):
     Parameters
     ----------
     tolerance : float
-        Largest violation of any total, in records, at which the iteration stops. Totals of N records cannot
-        be met better than about 1e-15 N in floating point; the tolerance is raised to 1e-14 N where it is
-        below that.
+        Largest violation of any total, in records, at which the iteration stops; where there is less than one
+        record, as a share of it. Totals of N records cannot be met better than about 1e-15 N in floating
+        point; the tolerance is raised to 1e-14 N where it is below that.
     max_iterations : int
         Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
     accelerate : bool
@@ -84,7 +85,8 @@ class IPF(Reconstructor):
         start = time.perf_counter()
         state = _State.of(problem)
         built = time.perf_counter()
-        tolerance = max(self.tolerance, 1e-14 * problem.total)
+        small = min(1.0, problem.total)  # of less than one record, the tolerances below are shares
+        tolerance = max(self.tolerance * small, 1e-14 * problem.total)
         passes, violation = state.scale(1, tolerance)
         method = "closed-form"
         if violation > tolerance and passes < self.max_iterations and self.accelerate:
@@ -98,7 +100,7 @@ class IPF(Reconstructor):
         steps = 0
         if violation > tolerance and self.accelerate and passes < self.max_iterations:
             steps = state.newton(min(FIRST_NEWTON_STEPS, self.max_iterations - passes), tolerance)
-            if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE):
+            if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE * small):
                 state.drop_empty(problem)
                 steps += state.newton(self.max_iterations - passes - steps, tolerance)
             method = "newton"
@@ -194,8 +196,8 @@ class _State:
         """Remove the cells that are 0 in every feasible table; there scaling would tend to 0 slowly."""
         positive = support(*self._system())
         if positive is None:
-            raise InfeasibleProblem(explain(problem))
-        if not positive.all():
+            self.refuse_infeasible(problem)
+        elif not positive.all():
             self._keep(positive)
             self.x = self._from_multipliers()
 
@@ -210,7 +212,7 @@ class _State:
 
     def refuse_infeasible(self, problem: Problem) -> None:
         """Raise where the violation that is left cannot be removed by any table."""
-        if support(*self._system()) is None:
+        if self.violation() > tolerance(problem) and not has_solution(problem):
             raise InfeasibleProblem(explain(problem))
 
     def duality_gap(self) -> float:
@@ -223,7 +225,8 @@ class _State:
         for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
             excess = np.bincount(member, weights=self.x, minlength=len(total)) - total
             slack += float(np.abs(multiplier * excess).sum())
-        return slack / max(1.0, float(self.x.sum() + self.known.sum()))
+        records = float(self.x.sum() + self.known.sum())
+        return slack / records if records > 0 else 0.0
 
     def table(self) -> FloatArray:
         """Table of all rows: each class shared among its rows."""

@@ -209,3 +209,25 @@ def test_tables_that_did_not_converge_are_named(clinic: ao.Summary) -> None:
     assert f"{failed['residual'].max():.3g} records" in warning
     rounded = ao.advise(clinic, "mi", replace(solver, rounding="independent"), replicates=2)
     assert rounded.attributes["status"].tolist()[:2] == ["VIOLATED", "VIOLATED"]
+
+
+@pytest.mark.parametrize("how", ["repair", "relax"])
+def test_equal_partitions_with_other_counts_are_a_contradiction_that_no_certificate_survives(
+    how: Any,
+) -> None:
+    frame = pd.DataFrame({"a": [0, 1, 2, 3] * 6, "y": [0, 0, 1, 1, 0, 1] * 4})
+    masks = {f"c{width}": {"a": ao.Bucketize(width=width, origin=0)} for width in (2, 4)}
+    summary = ao.summarize(frame, "y", masks, histograms=False)
+    attribute = summary.attributes["a"]
+    other = attribute.tables[0].joint.copy()
+    other[:, 0] += [1, -1]
+    tables = (*attribute.tables, replace(attribute.tables[0], joint=other))
+    configurations = dict(summary.configurations) | {"c3": {"a": 2}}
+    changed = replace(
+        summary, attributes={"a": replace(attribute, tables=tables)}, configurations=configurations
+    )
+    with pytest.raises(ao.errors.InfeasibleProblem):
+        ao.advise(changed)
+    advice = ao.advise(changed, on_conflict=how)
+    assert not advice.certified
+    assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)

@@ -9,6 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from aegis_opt.cli import main
+from aegis_opt.masks import Bucketize, Suppress
+from aegis_opt.summary import summarize
+
 Run = Callable[..., tuple[int, str, str]]
 
 PEOPLE: dict[str, list[Any]] = {
@@ -208,3 +212,16 @@ def test_wrong_usage_ends_with_2(run: Run, words: list[str], named: str) -> None
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert named in err.splitlines()[-1]
+
+
+def test_names_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]0;title\x07\x1b[31mage\u202e"
+    frame = pd.DataFrame({evil: [1, 2, 3, 4], "y": list("abab")})
+    masks = {f"c{evil}": {evil: Suppress()}, "d": {evil: Bucketize(width=2)}}
+    summarize(frame, "y", masks).save(tmp_path / "s.json")
+    assert main(["advise", str(tmp_path / "s.json"), "--by-attribute"]) == 0
+    assert main(["advise", str(tmp_path / "s.json"), "--measure", evil]) == 1
+    printed = "".join(capsys.readouterr())
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed
+    assert r"\x1b]0;title\x07\x1b[31mage\u202e" in printed

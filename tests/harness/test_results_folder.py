@@ -7,15 +7,19 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
+from full_disk import small_disk
 from same_results import assert_same
 from stubborn_solvers import Homeless
 
 import aegis_opt as ao
+from aegis_opt.errors import OutputError
 from aegis_opt.harness import Case, ComparisonSettings, Results, ResultsError, load_results, run_comparison
 from aegis_opt.harness import _results as store
 from aegis_opt.harness._schema import COLUMNS
+from aegis_opt.report import plot_ranking, write_report
 
 EXAMPLE = Case.of(ao.datasets.worked_example())
 
@@ -282,6 +286,53 @@ def test_meta_data_that_were_cut_short_are_named(done) -> None:
         load_results(done)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "a": 2}', "'a' is given twice"),
+        ("[" * 100_000, "nested deeper"),
+        ('{"version": ' + "9" * 5000 + "}", "thousands of digits"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_meta_data_that_would_break_their_reader_are_refused(done, text, message) -> None:
+    (done / "meta.json").write_text(text)
+    with pytest.raises(ResultsError, match=message):
+        load_results(done)
+
+
+def test_a_plan_of_too_many_runs_is_refused(done) -> None:
+    path = done / "meta.json"
+    meta = json.loads(path.read_text())
+    meta["plan"] |= {"variants": [f"v{i}" for i in range(2000)], "seeds": list(range(2000))}
+    path.write_text(json.dumps(meta))
+    with pytest.raises(ResultsError, match="'plan', which has more than 5,000,000 runs"):
+        load_results(done)
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "message"),
+    [
+        ("advice", "REPLACE ('nobody' AS best)", "advice: the winner 'nobody' is not in its ranking"),
+        ("advice", "REPLACE (NULL::VARCHAR AS status)", "advice: 'status' is missing in some row"),
+        ("rankings", "REPLACE ('Infinity'::DOUBLE AS pud)", "rankings: 'pud' is infinite in some row"),
+    ],
+)
+def test_rows_that_no_comparison_writes_are_refused(done, table, change, message) -> None:
+    with duckdb.connect() as connection:
+        for path in (done / table).glob("*.parquet"):
+            connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT * {change} FROM read_parquet('{path}')")
+            connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+    with pytest.raises(ResultsError, match=message):
+        load_results(done)
+
+
+def test_a_table_that_says_the_same_a_billion_times_is_not_laid_out(done, monkeypatch) -> None:
+    monkeypatch.setattr(store, "MOST_TEXT", 1000)
+    with pytest.raises(ResultsError, match="bytes of text; at most 5,000,000 and 1,000 are read"):
+        load_results(done)
+
+
 def test_results_that_cannot_be_compared_are_not_mixed(done) -> None:
     with pytest.raises(ResultsError, match="was made with replicates=1, not 3"):
         run(done, replicates=3)
@@ -309,3 +360,41 @@ def ao_version() -> str:
     from importlib.metadata import version
 
     return version("aegis-opt")
+
+
+def test_a_full_disk_is_told_and_the_comparison_goes_on_where_there_is_room(reference) -> None:
+    """DuckDB's own error used to come through."""
+    with small_disk("24k") as folder:
+        with pytest.raises(OutputError, match=r"cannot be written: No space left on device; free some space"):
+            run(folder / "r")
+        assert not [path for path in folder.rglob(".*") if path.is_file()]
+        whole = shutil.copytree(folder / "r", folder.parent / f"{folder.name}-more")
+    try:
+        assert_same(run(whole), load_results(reference))
+    finally:
+        shutil.rmtree(whole)
+
+
+def test_pages_and_pictures_are_whole_or_absent_on_a_full_disk(reference) -> None:
+    clinic = ao.datasets.clinic(200)
+    advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations))
+    with small_disk("8k") as folder:
+        full = r"cannot be written: No space left on device; free some space"
+        with pytest.raises(OutputError, match=rf"report\.html {full}"):
+            write_report(reference, folder / "report.html")
+        with pytest.raises(OutputError, match=rf"ranking\.png {full}"):
+            plot_ranking(advice, folder / "ranking.png")
+        with pytest.raises(OutputError, match=rf"masks\.json {full}"):
+            ao.save_configurations(
+                ao.generate_configurations(clinic.frame, label="health", n=100), folder / "masks.json"
+            )
+        assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["r[1]", "r*", "~", "http:"])
+def test_a_folder_may_be_called_anything(tmp_path, monkeypatch, name, reference) -> None:
+    """A pattern, the home folder or an address to DuckDB."""
+    monkeypatch.chdir(tmp_path)
+    run(Path(name))
+    assert_same(load_results(name), load_results(reference))
+    assert [path.name for path in tmp_path.iterdir()] == [name]

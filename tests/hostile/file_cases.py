@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime as dt
 import functools
 import gzip
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import yaml
 from families import family
@@ -182,7 +184,7 @@ def change_leaves(rng: random.Random, document: Any) -> None:
         if isinstance(value, int | float) and abs(value) < 2**64 and rng.random() < 0.5:
             node[key] = rng.choice((value + 1, value - 1, -value, value * 2**40, value + 0.5))
         else:
-            node[key] = rng.choice(LEAVES)
+            node[key] = copy.deepcopy(rng.choice(LEAVES))
 
 
 def change_structure(rng: random.Random, document: Any) -> None:
@@ -291,7 +293,7 @@ def change_one_mask(rng: random.Random, document: Any) -> None:
     inner = [(node, key) for node, key in places(spec) if key != "function"]
     if inner:
         node, key = rng.choice(inner)
-        node[key] = rng.choice(LEAVES)
+        node[key] = copy.deepcopy(rng.choice(LEAVES))
     holder.clear()
     holder[name] = {attribute: spec}
 
@@ -516,20 +518,52 @@ def results_folder() -> dict[str, bytes]:
         return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+COLUMN_VALUES = [
+    *(
+        "NULL",
+        "'NaN'::DOUBLE",
+        "'Infinity'::DOUBLE",
+        "-1",
+        "1e308",
+        "9223372036854775807",
+        "''",
+        "'<b>'",
+        "[1]",
+    ),
+    *("repeat('x', 1000000)", "TRUE", "'failed'", "'skipped'", "'no winner'", "DATE '2020-01-01'"),
+]
+
+
+def change_column(rng: random.Random, path: Path) -> None:
+    """Give a column of a Parquet file another value in all rows, or remove it."""
+    changed = path.with_suffix(".changed")
+    with duckdb.connect() as connection, contextlib.suppress(duckdb.Error):  # its bytes may be changed, too
+        column = rng.choice(connection.read_parquet(str(path)).columns)
+        what = f'REPLACE ({rng.choice(COLUMN_VALUES)} AS "{column}")'
+        if rng.random() < 0.1:
+            what = f'EXCLUDE ("{column}")'
+        rows = f"SELECT t.* {what} FROM read_parquet('{path}') AS t, range({rng.choice((1, 1, 3))})"
+        connection.execute(f"COPY ({rows}) TO '{changed}' (FORMAT parquet)")
+        changed.replace(path)
+
+
 @family(seconds=0.3)
 def mutated_results(seed: int) -> None:
     """A results folder whose files were changed is refused by the library, or makes a page."""
     rng = random.Random(seed)
     files = dict(results_folder())
     changed = rng.choice([*files, *["meta.json"] * len(files)])
-    if changed == "meta.json":
+    in_column = rng.random() < 0.5
+    if changed == "meta.json" and not in_column:
         files[changed] = written(rng, files[changed].decode(), [change_leaves, change_structure])
-    else:
+    elif not in_column:
         files[changed] = change_bytes(rng, files[changed])
     with tempfile.TemporaryDirectory() as name, only_library_errors():
         for path, data in files.items():
             target = Path(name) / "results" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
+        if in_column:
+            change_column(rng, rng.choice(list((Path(name) / "results").rglob("*.parquet"))))
         results = load_results(Path(name) / "results")
         write_report(results, Path(name) / "page.html")

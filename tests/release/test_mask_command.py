@@ -74,3 +74,22 @@ def test_what_does_not_work_is_told_and_nothing_is_written(files, capsys, words,
     assert found == code
     assert text in capsys.readouterr().err
     assert sorted(files.iterdir()) == before
+
+
+def test_formulas_are_escaped_where_asked_for(files):
+    (files / "people.csv").write_text('id,=cmd,zip\n-1,=1+1,01067\n2,"@x",10115\n+3,-4.5e3,01099\n')
+    words = ("--configurations", "zips.json", "-o", "masked.csv")
+    save_configurations(Configurations({"c": {"zip": Prefix(2)}}), files / "zips.json")
+    assert run(*words) == 0
+    assert (files / "masked.csv").read_text() == "id,=cmd,zip\n-1,=1+1,01*\n2,@x,10*\n+3,-4.5e3,01*\n"
+    assert run(*words, "--escape-formulas") == 0
+    assert (files / "masked.csv").read_text() == "id,'=cmd,zip\n-1,'=1+1,01*\n2,'@x,10*\n+3,-4.5e3,01*\n"
+
+
+@pytest.mark.parametrize("words", [("-o", "m.parquet"), ("--sql", "duckdb")])
+def test_formulas_are_escaped_in_csv_files_only(files, capsys, words):
+    with pytest.raises(SystemExit) as leave:
+        run("--configurations", "one.json", "--escape-formulas", *words)
+    assert leave.value.code == 2
+    assert "--escape-formulas: it is for CSV and TSV files" in capsys.readouterr().err
+    assert not (files / "m.parquet").exists()

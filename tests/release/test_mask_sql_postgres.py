@@ -1,10 +1,9 @@
-"""The SQL for PostgreSQL, run by a real server that the tests start on this machine's loopback."""
+"""The SQL for PostgreSQL, run by a real server that the tests start in a folder of their own."""
 
 import glob
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -42,12 +41,9 @@ def connection():
     folder = programs()
     user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
     as_user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    with tempfile.TemporaryDirectory(prefix="postgres-") as home, socket.socket() as probe:
+    with tempfile.TemporaryDirectory(prefix="postgres-") as home:
         if user is not None:
             os.chown(home, user.pw_uid, user.pw_gid)
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
 
         def run(*command: str) -> None:
             environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": home}
@@ -58,13 +54,13 @@ def connection():
 
         data = f"{home}/data"
         run(str(folder / "initdb"), "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-F -c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories={home}"
+        # No port of the machine, which another program might take: only a socket in the folder
+        options = f"-F -c listen_addresses='' -c unix_socket_directories={home}"
         control = str(folder / "pg_ctl")
         run(control, "-D", data, "-w", "-l", f"{home}/log", "-o", options, "start")
         try:
             with psycopg.connect(
-                host="127.0.0.1",
-                port=port,
+                host=home,
                 user="tester",
                 dbname="postgres",
                 autocommit=True,

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pytest
+from full_disk import small_disk
 
 import aegis_opt as ao
 from aegis_opt.masks import Bucketize, Suppress
@@ -166,32 +166,19 @@ def test_where_files_cannot_be_nameless_they_are_moved_into_place(tmp_path, monk
 
 
 def test_a_full_disk_is_told_in_the_words_of_the_system():
-    """A small tmpfs is the full disk."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may mount a small tmpfs")
     frame = pd.DataFrame(
         {"age": range(400_000), "other": [f"{i * 7919 % 400_000:x}" for i in range(400_000)]}
     )
-    with tempfile.TemporaryDirectory() as folder:
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=300k", "none", folder], capture_output=True, check=False
-        )
-        if mounted.returncode != 0:
-            pytest.skip("no tmpfs can be mounted here")
-        try:
-            for ending in ("csv", "csv.gz", "parquet"):
-                with pytest.raises(
-                    OutputError, match=r"cannot be written: No space left on device; free some space"
-                ):
-                    apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
-            summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
+    with small_disk("300k") as folder:
+        for ending in ("csv", "csv.gz", "parquet"):
             with pytest.raises(
-                OutputError, match=r"s\.json cannot be written: No space left on device; free"
+                OutputError, match=r"cannot be written: No space left on device; free some space"
             ):
-                summary.save(f"{folder}/s.json")
-            assert os.listdir(folder) == []
-        finally:
-            subprocess.run(["umount", folder], check=True)
+                apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
+        summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
+        with pytest.raises(OutputError, match=r"s\.json cannot be written: No space left on device; free"):
+            summary.save(f"{folder}/s.json")
+        assert os.listdir(folder) == []
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path):

@@ -12,8 +12,10 @@ from scipy.optimize import linprog
 import aegis_opt as ao
 from aegis_opt.analysis._optimal_range import optimal_extreme, optimal_range
 from aegis_opt.distances import distance
+from aegis_opt.problem import LinearConstraint
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.solvers.convex._convex import Convex
+from aegis_opt.solvers.convex._stack import Bounds, Stack
 
 NAMES = [
     "worked example",
@@ -149,3 +151,35 @@ def test_wrong_cells_and_directions_are_named() -> None:
         optimal_range(problem, "l1", cells=[(0, 9)])
     with pytest.raises(ao.errors.InvalidInput, match="direction"):
         optimal_extreme(problem, "l1", [1.0, 2.0])
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_a_second_program_that_loses_the_optimum_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, norm: str
+) -> None:
+    table = np.random.default_rng(3).poisson(20.0, (6, 3))
+    problem = ao.Problem.from_table(table, [[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 0, 0]])
+    first = Convex(norm=norm, tie_break="none").reconstruct(problem)
+
+    def no_bounds(data: Stack, cells: np.ndarray, *_: object) -> Bounds:
+        return np.zeros_like(cells), np.full_like(cells, data.right.sum())
+
+    monkeypatch.setattr(Stack, "optimal_bounds", no_bounds)  # as multipliers without any digit would have it
+    result = Convex(norm=norm).reconstruct(problem)
+    assert result.objective == pytest.approx(first.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [38, 122, 274, 540, 618, 620])
+def test_breaking_ties_under_extra_constraints_keeps_the_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.poisson(rng.choice([5, 20, 60]), (6, 3))
+    groups = [np.unique(rng.integers(0, 3, 6), return_inverse=True)[1] for _ in range(rng.integers(1, 3))]
+    known = ao.Problem.from_table(table, groups, histogram=bool(rng.random() < 0.5))
+    coefficients = rng.integers(-3, 4, (6, 3))
+    value = float((coefficients * table).sum())
+    low, high = value - float(rng.integers(0, 3)), value + float(rng.integers(0, 30))
+    problem = ao.Problem(
+        known.views, known.histogram, constraints=[LinearConstraint(coefficients, low, high)]
+    )
+    first = Convex(norm="l1", tie_break="none").reconstruct(problem)
+    assert Convex(norm="l1").reconstruct(problem).objective == pytest.approx(first.objective, rel=1e-6)

@@ -107,7 +107,8 @@ except KeyboardInterrupt:
 # A query without end, interrupted at moments before and after it begins; the connection must be free again
 AT_ANY_MOMENT = """
 import os, signal, threading, time
-from aegis_opt.sources._duckdb_engine import connect, interruptible
+from aegis_opt._interrupts import interruptible
+from aegis_opt.sources._duckdb_engine import connect
 endless = "SELECT i % 7 AS x, count(*) AS n FROM range(1000000000000) AS r(i) GROUP BY x"
 for delay in (0.0, 0.001, 0.01, 0.05, 0.3):
     with connect() as connection:
@@ -117,7 +118,7 @@ for delay in (0.0, 0.001, 0.01, 0.05, 0.3):
         begun = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
         try:
             begun.start()
-            interruptible(work, connection.interrupt)
+            interruptible(work, connection.interrupt, stop_seconds=None)
         except KeyboardInterrupt:
             print(connection.execute("SELECT 1").fetchall()[0][0], end="")
 """

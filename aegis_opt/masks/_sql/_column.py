@@ -28,12 +28,14 @@ class SqlColumn:
     sql: str
     kind: Kind
     domain: Domain | None = None
+    assumed: bool = False  # whether the kind is a guess: what is taken for integers may be reals, too
 
     @property
     def present(self) -> str:
         """The condition that a value is not missing."""
         # Not x <> NaN: statistics of files leave NaN out, and DuckDB concludes from them that it always holds
-        real = f" AND NOT isnan({self.double})" if self.kind == "real" else ""
+        may_be_nan = self.kind == "real" or (self.kind == "integer" and self.assumed)
+        real = f" AND NOT isnan({self.double})" if may_be_nan else ""
         return f"{self.sql} IS NOT NULL{real}"
 
     @property

@@ -58,7 +58,7 @@ def select_sql(
         is enough for most masks. Ranges follow from the least and the greatest value, so `Generalize` with
         ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
         named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
-        listed for a mapping, and else numbers, whole or not, up to 2^53 and without NaN.
+        listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing.
 
     Returns
     -------
@@ -87,7 +87,11 @@ def select_sql(
       END AS "zip"
     FROM people
     """
-    if dialect not in DIALECTS:
+    if not isinstance(configuration, Mapping):
+        raise ConfigurationError(
+            f"a configuration is a mapping of attributes to masks, not {type(configuration).__name__}"
+        )
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
         raise UnknownName("SQL dialect", dialect, DIALECTS)
     columns = list(configuration) if columns is None else _names(columns)
     called = f" {name!r}" if (name := getattr(configuration, "name", "")) else ""
@@ -116,6 +120,7 @@ def _names(columns: Sequence[str]) -> list[str]:
 
 def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, SqlColumn]:
     """Return an expression, or what to look up."""
+    assumed = known is None
     known = _assumed_kind(mask) if known is None else known
     if known is None:
         raise InvalidOption(
@@ -125,7 +130,7 @@ def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[L
     if isinstance(known, Domain):
         column = SqlColumn(quoted(name), known.kind, known)
     elif known in KINDS:
-        column = SqlColumn(quoted(name), known)
+        column = SqlColumn(quoted(name), known, assumed=assumed)
     else:
         raise InvalidOption(
             f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(KINDS)})"

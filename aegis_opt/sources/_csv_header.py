@@ -1,0 +1,97 @@
+"""The header of a CSV file: its names, what separates them, and how lines end."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO, cast
+
+from aegis_opt.errors import SourceError
+
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class CsvHeader:
+    """What the first record of a file says."""
+
+    names: list[str]
+    separator: str
+    line_end: str  # "\n", "\r\n" or "\r"; empty where nothing follows
+    n_lines: int  # more than one where a quoted name holds line breaks
+
+    def __str__(self) -> str:
+        return self.separator.join(self.names)
+
+    @classmethod
+    def of(cls, path: str, separator: str | None = None) -> CsvHeader:
+        """Read the header; where no separator is given, it is the one that splits the header most."""
+        found: list[CsvHeader] = []
+        errors: list[Exception] = []
+        for candidate in (separator,) if separator else _SEPARATORS:
+            try:
+                with _open(path) as file:
+                    found.append(cls._read(file, candidate))
+            except csv.Error as error:  # quotes may make sense with another separator
+                errors.append(error)
+            except (OSError, EOFError) as error:
+                raise _unreadable(path, error) from error
+        if not found:
+            raise _unreadable(path, errors[0]) from errors[0]
+        header = max(found, key=lambda each: len(each.names))  # the first of several
+        if any("\udc80" <= character <= "\udcff" for character in "".join(header.names)):
+            raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
+        if not header.names:
+            what = "is empty" if not header.line_end else "begins with an empty line"
+            raise SourceError(f"{path} {what}: a CSV file needs a header line and at least one record")
+        if any(end in header.names[0] for end in "\r\n") and _has_mark(path):
+            # DuckDB does not see the quote that follows the mark, and takes the rest of the name for a record
+            raise SourceError(
+                f"{path} begins with a byte order mark and a name with a line break, {header.names[0]!r}: "
+                "rename that column, or save the file without the mark"
+            )
+        if re.fullmatch(r"(?i)sep=.?", str(header)):
+            raise SourceError(f"{path}: the first line, {str(header)!r}, is no header: remove it")
+        return header
+
+    @classmethod
+    def _read(cls, file: TextIO, separator: str) -> CsvHeader:
+        lines: list[str] = []
+
+        def remembered() -> Iterator[str]:
+            for line in file:
+                lines.append(line)
+                yield line
+
+        names = next(csv.reader(remembered(), delimiter=separator, strict=True), [])
+        last = lines[-1] if lines else ""
+        return cls(names, separator, last[len(last.rstrip("\r\n")) :], len(lines))
+
+    def has_more(self, path: str) -> bool:
+        """Whether anything but blank lines follows the header."""
+        with _open(path) as file:
+            return any(line.strip() for i, line in enumerate(file) if i >= self.n_lines)
+
+
+def _has_mark(path: str) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8."""
+    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+        return bool(file.read(3) == codecs.BOM_UTF8)
+
+
+def _open(path: str) -> TextIO:
+    """Open a file of text, plain or packed; bytes that are not UTF-8 are left to who reads the records."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    file = opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return cast("TextIO", file)
+
+
+def _unreadable(path: str, error: Exception) -> SourceError:
+    return SourceError(
+        f"{path} cannot be read as CSV ({error}): save it as UTF-8 text with a header line "
+        "whose quotes are closed"
+    )

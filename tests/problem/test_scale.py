@@ -1,0 +1,130 @@
+"""Totals of every size: from a thousandth of a record to 1e14 records, whole and fractional."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aegis_opt as ao
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidInput, InvalidOption
+from aegis_opt.problem import LinearConstraint, Problem, View
+from aegis_opt.problem._conflict import has_solution, reconcile
+from aegis_opt.solvers.reconstruction import Status
+
+SOLVERS: list[dict[str, Any]] = [
+    {"solver": "ipf"},
+    *({"solver": "convex", "norm": norm} for norm in ("l1", "l2", "linf", "kl")),
+]
+
+
+def three_views(records: float, seed: int) -> Problem:
+    """Three views and the histogram of an 8 x 3 table of fractional counts."""
+    rng = np.random.default_rng(seed)
+    table = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
+    groups = [np.unique(rng.integers(0, 4, 8), return_inverse=True)[1] for _ in range(3)]
+    return Problem.from_table(table, groups)
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=lambda options: "-".join(options.values()))
+@pytest.mark.parametrize("records", [1e-3, 1.0, 3e7, 1e8, 1e11, 1e14])
+def test_fractional_totals_of_any_size_are_met(records: float, options: dict[str, Any]) -> None:
+    for seed in range(3):
+        result = ao.reconstruct(three_views(records, seed), **options)
+        assert result.status in (Status.OPTIMAL, Status.FEASIBLE), (seed, result)
+
+
+@pytest.mark.parametrize("records", [1e-3, 1.0, 3e7, 1e8, 1e11, 1e14])
+def test_fractional_totals_of_any_size_have_a_solution_and_need_no_repair(records: float) -> None:
+    for seed in range(20):
+        problem = three_views(records, seed)
+        assert has_solution(problem)
+        assert reconcile(problem, "repair").changes == ()
+        assert reconcile(problem, "relax").changes == ()
+
+
+@pytest.mark.parametrize("records", [1e-3, 1.0, 1e8, 1e11, 1e14])
+def test_a_contradiction_of_a_millionth_is_found_and_repaired_whatever_the_size(records: float) -> None:
+    table = records * np.random.default_rng(4).dirichlet(np.ones(6)).reshape(3, 2)
+    views = [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    problem = Problem.from_table(table, views, histogram=False)
+    joint = problem.views[2].joint.copy()
+    joint[:, 0] += np.array([1e-6, -1e-6]) * records
+    joint[:, 1] += np.array([2e-6, -2e-6]) * records
+    totals = [*problem.views[:2], View(views[2], joint)]
+    contradictory = Problem(totals, histogram=table.sum(axis=1))
+    with pytest.raises(InfeasibleProblem, match="Least repair"):
+        ao.reconstruct(contradictory)
+    for how in ("repair", "relax"):
+        result = ao.reconstruct(contradictory, on_conflict=how)
+        assert result.status is Status.REPAIRED, (how, result)
+        assert result.residual <= 4e-6 * records
+
+
+def test_least_squares_shares_a_contradiction_to_more_digits_than_a_record() -> None:
+    problem = Problem([View([0, 0], [[3e9, 3e9]])], histogram=[2e9, 4e9 + 1.0])
+    relaxed = reconcile(problem, "relax").problem
+    assert relaxed.histogram is not None
+    assert relaxed.histogram == pytest.approx([2e9 - 0.25, 4e9 + 0.75], abs=1e-5)
+
+
+@pytest.mark.parametrize("records", [1e-9, 1e17])
+def test_totals_that_floating_point_cannot_hold_are_refused_by_name(records: float) -> None:
+    with pytest.raises(InvalidInput, match=r"view 0 has .* records in all"):
+        Problem([View([0], [[records, 0.0]])])
+    with pytest.raises(InvalidInput, match=r"the prior has .* records in all"):
+        Problem([View([0], [[1.0, 1.0]])], prior=[[records, 0.0]])
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=lambda options: "-".join(options.values()))
+def test_tiny_contradictory_totals_with_a_prior_raise_an_error_of_the_library(
+    options: dict[str, Any],
+) -> None:
+    for size in (1e-6, 1e-5, 1e-3):
+        views = [View([0, 0], [[size, size]]), View([0, 1], [[2 * size, 0.0], [0.0, 3 * size]])]
+        with pytest.raises(AegisError):
+            ao.reconstruct(Problem(views, prior=[[1.0, 2.0], [0.0, 1.0]]), **options)
+
+
+def cyclic(records: int) -> Problem:
+    """Whole totals that are no network: three views that overlap in a cycle."""
+    table = np.random.default_rng(0).multinomial(records, np.full(12, 1 / 12)).reshape(4, 3)
+    return Problem.from_table(table, [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]])
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+@pytest.mark.parametrize("records", [10**8, 10**10, 10**14])
+def test_cp_sat_meets_whole_totals_of_any_size(norm: str, records: int) -> None:
+    problem = cyclic(records)
+    result = ao.reconstruct(problem, solver="integer", norm=norm, time_limit=20.0)
+    assert result.method == "cp-sat"
+    assert result.residual == 0
+
+
+def test_costs_beyond_2_to_the_53_do_not_make_a_whole_problem_infeasible() -> None:
+    most = LinearConstraint([[-2.0], [1.0]], upper=206078526.0)
+    problem = Problem([View([0, 0], [[175061823.0]])], histogram=[0.0, 175061823.0], constraints=[most])
+    result = ao.reconstruct(problem, solver="integer", norm="l1")
+    assert result.table.tolist() == [[0.0], [175061823.0]]
+
+
+def test_squares_that_leave_64_bits_are_refused_with_the_way_out() -> None:
+    with pytest.raises(InvalidOption, match="use norm='l1'"):
+        ao.reconstruct(cyclic(10**12), solver="integer", norm="l2")
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "controlled", "largest-remainder"])
+def test_tables_of_1e14_records_are_rounded_to_their_totals(rounding: str) -> None:
+    rng = np.random.default_rng(1)
+    table = rng.multinomial(10**14, rng.dirichlet(np.ones(18))).reshape(6, 3)
+    prior = table.mean() * rng.uniform(0.1, 3.0, (6, 3))
+    problem = Problem.from_table(
+        table, [1, 1, 3, 0, 0, 2], histogram=rounding != "largest-remainder", prior=prior
+    )
+    assert ao.reconstruct(problem, rounding=rounding).residual == 0
+
+
+def test_overlapping_views_of_1e14_records_are_rounded_by_cp_sat() -> None:
+    problem = cyclic(10**14)
+    assert ao.reconstruct(problem, rounding="nearest").residual == 0

@@ -1,0 +1,71 @@
+"""CSV files whose lines, quotes or headers are odd: read as they are or refused, never an empty table."""
+
+import gzip
+
+import pytest
+
+from aegis_opt.errors import SourceError
+from aegis_opt.masks import Suppress
+from aegis_opt.release import apply_configuration
+from aegis_opt.sources import columns, scan
+
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\r", "\n\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_a_line_break_in_a_name_may_be_of_another_style_than_the_rows(tmp_path, inside, end, ending):
+    """DuckDB alone took the one in the name for the end of lines, and read no record."""
+    path = tmp_path / f"people.{ending}"
+    content = end.join([f'"Age{inside}(years)",y', "1,a", "2,b", "3,a", ""]).encode()
+    path.write_bytes(gzip.compress(content) if ending == "csv.gz" else content)
+    name = f"Age{inside}(years)"
+    assert columns(path) == (name, "y")
+    assert scan(path, "y").attributes[name].table.tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert apply_configuration(path, {"y": Suppress()})[name].tolist() == [1, 2, 3]
+
+
+def test_files_whose_lines_end_differently_are_read_together(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"x,y\r\n1,a\r\n2,b\r\n")
+    (tmp_path / "b.csv").write_bytes(b"x,y\n3,a\n")
+    (tmp_path / "c.csv").write_bytes(b"x,y\r4,b\r")
+    assert apply_configuration(tmp_path / "*.csv", {"y": Suppress()})["x"].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (MARK + b'"Age\n(years)",y\n1,a\n2,b\n', r"byte order mark and a name with a line break, 'Age"),
+        (b'"x,y\n1,a\n2,b\n', "unexpected end of data.*quotes are closed"),
+        (b"\nx,y\n1,a\n2,b\n", "begins with an empty line"),
+        (b"", "is empty"),
+        (b"sep=;\nx;y\n1;a\n2;b\n", r"the first line, 'sep=;', is no header: remove it"),
+        (b"x,y\r\n1,a\n2,b\n", "lines end alike"),
+        (b"x,y\r1,a\n2,b\n", "lines end alike"),
+        (b"x,y\n1,a\r2,b\n", "lines end alike"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_when_counted_and_when_masked(tmp_path, content, message):
+    path = tmp_path / "people.csv"
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=rf"(?s)people\.csv.*{message}"):
+        scan(path, "y")
+    with pytest.raises(SourceError, match=r"people\.csv"):
+        apply_configuration(path, {"y": Suppress()})
+
+
+def test_a_file_of_which_no_record_is_read_is_refused(tmp_path, monkeypatch):
+    """Whatever else makes DuckDB skip all records: here it is told a wrong end of lines."""
+    monkeypatch.setattr("aegis_opt.sources._csv_files._WRITTEN", {"\n": "\\r", "\r\n": "\\r\\n", "\r": "\\r"})
+    (tmp_path / "people.csv").write_bytes(b'"x\n",y\n1,a\n2,b\n')
+    with pytest.raises(SourceError, match=r"people\.csv: no record could be read, though there is text"):
+        apply_configuration(tmp_path / "people.csv", {"y": Suppress()})
+    (tmp_path / "people.csv").write_bytes(b"x,y\n\n")
+    assert len(apply_configuration(tmp_path / "people.csv", {"y": Suppress()})) == 0
+
+
+def test_a_mark_before_a_quoted_name_is_no_part_of_it(tmp_path):
+    (tmp_path / "people.csv").write_bytes(MARK + b'"x","y\nz"\n1,a\n2,b\n')
+    assert columns(tmp_path / "people.csv") == ("x", "y\nz")
+    assert scan(tmp_path / "people.csv", "y\nz").n_records == 2
