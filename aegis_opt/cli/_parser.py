@@ -133,17 +133,23 @@ def _check_generate(arguments: argparse.Namespace) -> None:
 
 
 def _summarize(commands: Commands) -> None:
-    add = _add_command(
+    parser = _add_command(
         commands,
         "summarize",
         "scan a table once and write what may be shared about it",
-        "The summary holds masked joint tables, the label counts and (unless left out) the histograms:\n"
+        "The summary holds masked joint tables, the label counts and, on request, histograms:\n"
         "how often each value of an attribute occurs. Columns that no configuration masks are not read.",
-    ).add_argument
+    )
+    add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
     add("--label", help="column of the class label (default: the one that the configurations name)")
     add("--configurations", required=True, metavar="FILE", help="configuration file")
-    add("--no-histograms", action="store_true", help="leave out the histograms")
+    histograms = parser.add_mutually_exclusive_group()
+    every = "share how often each value of an attribute occurs"
+    histograms.add_argument("--histograms", action="store_true", help=every)
+    some = "share that of this attribute; may be repeated"
+    histograms.add_argument("--histogram", action="append", metavar="ATTRIBUTE", help=some)
+    histograms.add_argument("--no-histograms", action="store_true", help="share none (the default)")
     share = "masked tables, numbers in their place, or both (default tables)"
     add("--share", choices=("tables", "scores", "both"), default="tables", help=share)
     scores = "score of all masked attributes together; may be repeated (default r2_gcv and r2_cv)"

@@ -32,7 +32,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             arguments.source,
             arguments.label,
             arguments.configurations,
-            not arguments.no_histograms,
+            arguments.histogram or arguments.histograms,
             share=arguments.share,
             scores=arguments.score,
             measures=arguments.measure,

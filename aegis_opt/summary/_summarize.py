@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args, overload
 
-from aegis_opt._options import flag, instance, one_of
+from aegis_opt._options import instance, one_of
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.measures import Measure
@@ -25,13 +25,16 @@ from aegis_opt.summary._scores import ScoreSummary
 
 Share = Literal["tables", "scores", "both"]
 
+FEW_TEXTS = 50
+"""Distinct texts up to which a column is no list of persons, however few the records."""
+
 
 @overload
 def summarize(
     source: object,
     label: str | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
-    histograms: bool = True,
+    histograms: bool | Iterable[str] = False,
     *,
     share: Literal["tables", "both"] = "tables",
     scores: Iterable[str | Score] | None = None,
@@ -50,7 +53,7 @@ def summarize(
     source: object,
     label: str | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
-    histograms: bool = True,
+    histograms: bool | Iterable[str] = False,
     *,
     share: Literal["scores"],
     scores: Iterable[str | Score] | None = None,
@@ -69,7 +72,7 @@ def summarize(
     source: object,
     label: str | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
-    histograms: bool = True,
+    histograms: bool | Iterable[str] = False,
     *,
     share: Share,
     scores: Iterable[str | Score] | None = None,
@@ -87,7 +90,7 @@ def summarize(
     source: object,
     label: str | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
-    histograms: bool = True,
+    histograms: bool | Iterable[str] = False,
     *,
     share: Share = "tables",
     scores: Iterable[str | Score] | None = None,
@@ -113,8 +116,10 @@ def summarize(
     configurations : Configurations, mapping or path
         The masking configurations. A column that none of them masks is not read and not in the summary. A
         column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
-    histograms : bool
-        Whether to share how often each value of an attribute occurs.
+    histograms : bool or sequence of str
+        Whether to share the values of the attributes and how often each occurs, or of which attributes. With
+        True, an attribute whose texts are nearly unique, such as a name or an identifier, is refused: it must
+        be named.
     share : {"tables", "scores", "both"}
         "tables" shares the masked joint tables. "scores" shares numbers in their place: no count and no value
         of any column, except those that masks name. "both" shares both.
@@ -148,11 +153,11 @@ def summarize(
     >>> import pandas as pd
     >>> from aegis_opt.masks import Suppress
     >>> people = pd.DataFrame({"age": [10, 17, 10], "health": ["good", "poor", "good"]})
-    >>> summary = summarize(people, "health", {"closed": {"age": Suppress()}}, histograms=False)
+    >>> summary = summarize(people, "health", {"closed": {"age": Suppress()}})
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
-    flag("histograms", histograms)  # the text "no" would count as yes, and share what was not to be shared
+    listed = _listed(histograms)
     numbers = None
     if one_of("share", share, get_args(Share)) != "tables":
         numbers = NumbersToShare(scores, measures, unmasked, digits)
@@ -163,7 +168,8 @@ def summarize(
         )
     policy = Policy.of(max_values, on_many_values)
     with open_masked(source, label, configurations, policy, memory, progress) as (counts, masks, records):
-        summary = summary_of(counts, masks, histograms)
+        _check_identifiers(counts, masks, listed)
+        summary = summary_of(counts, masks, listed)
         if numbers is None:
             return summary
         held = records.held(counts.n_records)
@@ -208,7 +214,44 @@ def open_masked(
         yield counts, masks, records
 
 
-def summary_of(counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms: bool) -> Summary:
+def _listed(histograms: object) -> bool | frozenset[str]:
+    """Check of which attributes histograms are shared: of all, of none, or of those named."""
+    if isinstance(histograms, bool):
+        return histograms
+    if isinstance(histograms, str) or not isinstance(histograms, Iterable):
+        # the text "no" would count as yes, and share what was not to be shared
+        raise InvalidOption(f"histograms must be True, False or a list of attributes, not {histograms!r}")
+    return frozenset(instance("histograms", name, str, "list names of attributes") for name in histograms)
+
+
+def _check_identifiers(
+    counts: Scan, masks: Mapping[str, Mapping[str, Mask]], listed: bool | frozenset[str]
+) -> None:
+    """Refuse to list the values of a nearly unique text column that is not named for it."""
+    if isinstance(listed, frozenset):
+        for name in listed - set(counts.attributes):
+            raise UnknownColumn("attribute", name, counts.attributes, "Its histogram was asked for.")
+    for name, joint in counts.attributes.items():
+        distinct = len(joint.domain.values)
+        if joint.domain.kind != "string" or distinct <= max(FEW_TEXTS, counts.n_records / 2):
+            continue
+        what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
+        if listed is True:
+            raise InvalidOption(
+                f"{what}, so its histogram may list persons: name the attributes whose histograms are to be "
+                f"shared, histograms=[...], with {name!r} if that is wanted"
+            )
+        open_in = next((c for c, chosen in masks.items() if name not in chosen), None)
+        if open_in is not None:
+            raise InvalidOption(
+                f"{what}, and configuration {open_in!r} does not mask it, so the summary would list them: "
+                "mask it there, or name it with Identity() if that is wanted"
+            )
+
+
+def summary_of(
+    counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms: bool | Collection[str]
+) -> Summary:
     """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
@@ -227,7 +270,8 @@ def summary_of(counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms
                 indices[mask] = len(tables)
                 tables.append(_masked_table(mask, attribute, joint, name))
             chosen[name][attribute] = indices[mask]
-        attributes[attribute] = _attribute_summary(joint, tables, histograms)
+        shared = histograms if isinstance(histograms, bool) else attribute in histograms
+        attributes[attribute] = _attribute_summary(joint, tables, shared)
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
             warnings.warn(f"{attribute!r} was {warning}", stacklevel=3)

@@ -45,7 +45,7 @@ def count() -> list[ao.Problem]:
 @pytest.fixture(scope="module")
 def summary() -> ao.Summary:
     clinic = ao.datasets.clinic(400, seed=2)
-    return ao.summarize(clinic.frame, clinic.label, clinic.configurations)
+    return ao.summarize(clinic.frame, clinic.label, clinic.configurations, histograms=True)
 
 
 @pytest.mark.parametrize(

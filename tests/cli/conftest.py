@@ -33,7 +33,7 @@ def clinic() -> datasets.Dataset:
 
 @pytest.fixture(scope="session")
 def summary(clinic: datasets.Dataset) -> Summary:
-    return summarize(clinic.frame, clinic.label, clinic.configurations)
+    return summarize(clinic.frame, clinic.label, clinic.configurations, histograms=True)
 
 
 @pytest.fixture

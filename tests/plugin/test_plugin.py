@@ -17,7 +17,7 @@ import aegis_opt as ao
 
 problem = ao.Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
 clinic = ao.datasets.clinic(300)
-summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations)
+summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations, histograms=True)
 try:
     ao.reconstruct(problem, "broken")
 except ao.AegisError as error:

@@ -42,7 +42,7 @@ CONFIGURATIONS = Configurations(
 
 
 def test_every_masked_table_is_the_count_of_masked_records():
-    summary = summarize(PEOPLE, configurations=CONFIGURATIONS)
+    summary = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=True)
     for name, configuration in CONFIGURATIONS.items():
         for attribute, mask in configuration.items():
             values = summary.attributes[attribute].values
@@ -55,7 +55,7 @@ def test_every_masked_table_is_the_count_of_masked_records():
 
 
 def test_a_summary_holds_masked_attributes_only_and_equal_masks_once():
-    summary = summarize(PEOPLE, configurations=CONFIGURATIONS)
+    summary = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=True)
     assert list(summary.attributes) == ["age", "city"]
     assert [len(a.tables) for a in summary.attributes.values()] == [2, 2]
     assert summary.configurations["two"]["age"] == summary.configurations["one"]["age"]
@@ -67,7 +67,7 @@ def test_a_summary_holds_masked_attributes_only_and_equal_masks_once():
 
 
 def test_unmasked_lists_who_releases_what_as_it_is():
-    summary = summarize(PEOPLE, configurations=CONFIGURATIONS)
+    summary = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=True)
     assert summary.unmasked() == [("two", "city"), ("three", "age"), ("none", "age"), ("none", "city")]
     assert summary.masked_table("none", "city").joint.tolist() == [[2, 0], [1, 2], [1, 0]]
     report = summary.report()
@@ -87,13 +87,13 @@ def test_the_raw_table_is_not_there_when_every_configuration_masks():
 def test_without_histograms_neither_values_nor_their_counts_are_there():
     age = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=False).attributes["age"]
     assert (age.values, age.histogram, age.n_values) == (None, None, 5)
-    age = summarize(PEOPLE, configurations=CONFIGURATIONS).attributes["age"]
+    age = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=True).attributes["age"]
     assert (age.values, age.histogram.tolist()) == ((10, 17, 43, 55, None), [1, 2, 1, 1, 1])
 
 
 def test_a_missing_label_is_a_class_of_its_own():
     people = PEOPLE.assign(health=["good", None, "good", "poor", "poor", "good"])
-    summary = summarize(people, configurations=CONFIGURATIONS)
+    summary = summarize(people, configurations=CONFIGURATIONS, histograms=True)
     assert (summary.label_values, summary.label_counts.tolist()) == (("good", "poor", None), [3, 2, 1])
 
 
@@ -102,6 +102,7 @@ def test_a_problem_from_one_view_and_from_all():
         PEOPLE,
         "health",
         {"a": {"age": Suppress()}, "b": {"age": Generalize(ranges=1)}, "c": {"age": Bucketize(width=20)}},
+        histograms=True,
     )
     single = summary.problem("age", "c")
     assert [view.joint.tolist() for view in single.views] == [summary.masked_table("c", "age").joint.tolist()]
@@ -116,7 +117,9 @@ def test_a_problem_from_one_view_and_from_all():
 
 def test_equal_partitions_of_different_masks_are_one_view():
     people = PEOPLE.assign(age=[10, 17, 43, 55, 20, 17])
-    summary = summarize(people, "health", {"a": {"age": Suppress()}, "b": {"age": Generalize(ranges=1)}})
+    summary = summarize(
+        people, "health", {"a": {"age": Suppress()}, "b": {"age": Generalize(ranges=1)}}, histograms=True
+    )
     assert len(summary.attributes["age"].tables) == 2
     assert len(summary.problem("age").views) == 1
 
@@ -169,7 +172,7 @@ def test_configurations_from_a_file(tmp_path):
         (
             {"label": "health", "configurations": {"c": {"age": Suppress()}}, "histograms": "no"},
             InvalidOption,
-            "histograms must be True or False, not 'no'",
+            "histograms must be True, False or a list of attributes, not 'no'",
         ),
     ],
     ids=[
@@ -190,7 +193,7 @@ def test_bad_arguments_are_named(arguments, error, message):
 
 
 def test_unknown_names_in_a_summary_are_named():
-    summary = summarize(PEOPLE, configurations=CONFIGURATIONS)
+    summary = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=True)
     with pytest.raises(UnknownName, match="unknown configuration 'won'"):
         summary.masked_table("won", "age")
     with pytest.raises(UnknownName, match=r"unknown attribute 'unused'.*masks"):
@@ -211,3 +214,25 @@ def test_merging_rows_adds_up_each_group(rows):
 def test_identity_in_a_configuration_is_the_same_as_leaving_the_attribute_out():
     explicit = summarize(PEOPLE, "health", {"a": {"age": Suppress()}, "b": {"age": Identity()}})
     assert explicit == summarize(PEOPLE, "health", {"a": {"age": Suppress()}, "b": {}})
+
+
+def test_histograms_are_shared_of_those_attributes_that_are_named():
+    summary = summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=["age"])
+    assert [name for name, a in summary.attributes.items() if a.histogram is not None] == ["age"]
+    with pytest.raises(UnknownColumn, match="unknown attribute 'agee': did you mean 'age'"):
+        summarize(PEOPLE, configurations=CONFIGURATIONS, histograms=["agee"])
+
+
+def test_names_of_persons_are_not_listed_unless_that_is_asked_for():
+    people = pd.DataFrame({"name": [f"person {i}" for i in range(200)], "age": range(200), "y": [0, 1] * 100})
+    masks = {"c": {"name": Suppress(), "age": Bucketize(width=50)}}
+    assert summarize(people, "y", masks).attributes["name"].values is None
+    with pytest.raises(InvalidOption, match=r"'name' are nearly unique \(200 in 200 records\).*histograms="):
+        summarize(people, "y", masks, histograms=True)
+    listed = summarize(people, "y", masks, histograms=["name"])
+    assert len(listed.attributes["name"].values) == 200
+    half_open = masks | {"d": {"age": Suppress()}}
+    with pytest.raises(InvalidOption, match="configuration 'd' does not mask it"):
+        summarize(people, "y", half_open)
+    named = masks | {"d": {"age": Suppress(), "name": Identity()}}
+    assert summarize(people, "y", named).unmasked() == [("d", "name")]

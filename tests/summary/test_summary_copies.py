@@ -19,7 +19,7 @@ MASKS = Configurations(
     label="y",
 )
 PEOPLE = pd.DataFrame({"age": [1, 20, 20], "zip": ["a", "b", "b"], "y": [0, 1, 0]})
-SUMMARY = summarize(PEOPLE, configurations=MASKS)
+SUMMARY = summarize(PEOPLE, configurations=MASKS, histograms=True)
 PARTS = [SUMMARY, SUMMARY.attributes["age"], SUMMARY.attributes["age"].tables[0]]
 
 

@@ -39,7 +39,7 @@ def small_summary(**options):
         "coarse": {"age": Bucketize(width=20)},
         "closed": {n: Suppress() for n in NAMES},
     }
-    return summarize(PEOPLE, "health", configurations, **options)
+    return summarize(PEOPLE, "health", configurations, **{"histograms": True} | options)
 
 
 @pytest.mark.parametrize("ending", [".json", ".json.gz"])
@@ -76,7 +76,7 @@ def test_a_large_column_with_many_masks_stays_small_and_loads_fast(tmp_path):
     n = 21_648
     frame = pd.DataFrame({"x": np.arange(n) * 13, "y": np.arange(n) % 2})
     configurations = {f"c{w}": {"x": Bucketize(width=w)} for w in (50, 100, 500, 1000, 5000, 10_000, 50_000)}
-    summary = summarize(frame, "y", {**configurations, "open": {}})
+    summary = summarize(frame, "y", {**configurations, "open": {}}, histograms=True)
     summary.save(tmp_path / "s.json")
     assert (tmp_path / "s.json").stat().st_size < 3_000_000
     start = time.perf_counter()
