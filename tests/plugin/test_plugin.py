@@ -30,7 +30,7 @@ print(json.dumps({
     "broken": broken,
     "measures": list(ao.measures.available_measures()),
     "same": ao.advise(summary, measure="purity").best == ao.advise(summary, measure="g3").best,
-    "single": ao.advise(summary, scope="single", solver="halves", weight=0.2).best,
+    "single": ao.advise(summary, "mi", scope="single", solver="halves", weight=0.2).best,
 }))
 """
 
