@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from programs import skip_or_fail
 from spark_cluster import Cluster, end_driver, why_not
 
 
 def pytest_configure(config):
+    # A shell starts what runs in its background deaf to Ctrl-C, and children inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "spark: runs on a Spark cluster on loopback; needs pyspark and Java")
 
 
