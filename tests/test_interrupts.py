@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -109,6 +110,14 @@ def test_work_that_ends_gives_its_result_or_its_error() -> None:
         interruptible(lambda: 1 // 0)
 
 
+@pytest.fixture(autouse=True)
+def hear_ctrl_c() -> Iterator[None]:
+    """A worker process of the test runner is deaf to Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_soon() -> None:
     """Send Ctrl-C to this process in a moment."""
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -118,7 +127,7 @@ def test_work_is_stopped_and_its_end_awaited() -> None:
     stopped, ended = threading.Event(), threading.Event()
 
     def work() -> None:
-        stopped.wait()
+        stopped.wait(30)
         time.sleep(0.2)
         ended.set()
 
@@ -134,7 +143,7 @@ def test_work_that_does_not_stop_is_left_alone() -> None:
         interrupt_soon()
         begin = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            interruptible(released.wait, stop, stop_seconds=0.3)
+            interruptible(lambda: released.wait(30), stop, stop_seconds=0.3)
         assert time.monotonic() - begin < LIMIT
     released.set()
 
