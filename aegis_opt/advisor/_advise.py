@@ -99,7 +99,7 @@ class Advisor:
                 "ask for a measure of a summary that shares tables"
             )
         if scored:
-            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes)
+            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
         elif isinstance(summary, Summary):
             advice = self._by_tables(chosen, seed, given, progress)
         else:
@@ -131,6 +131,19 @@ class Advisor:
         raced = [name for name, score in self._scores.items() if score.stages is not None]
         wanted = [*raced, "r2_gcv", "mi_loo", *self._scores, *self._measures]
         return next(name for name in wanted if name in self._scores or name in self._measures)
+
+    def _coarseness(self) -> dict[str, float]:
+        """How coarse each configuration is: by its number of masked values, or else by what they tell."""
+        summary = self.summary
+        if isinstance(summary, Summary):
+            return {
+                name: -sum(summary.attributes[a].tables[t].n_groups for a, t in chosen.items())
+                for name, chosen in summary.configurations.items()
+            }
+        if "mi" not in summary.measures:
+            return {}
+        told = by_measure(get_measure("mi"), summary).masked.mean(axis=1)
+        return {str(name): -value for name, value in told.items()}
 
     def _shared_measure(self, measure: str | Measure) -> Measure:
         """Return a measure whose values were shared."""

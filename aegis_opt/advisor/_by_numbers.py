@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,13 @@ from aegis_opt.summary import ScoreSummary, SharedScore
 _NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
 
 
-def by_score(name: str, shared: SharedScore, attributes: Iterable[str]) -> Advice:
-    """Rank configurations by a score of all masked attributes together."""
+def by_score(
+    name: str, shared: SharedScore, attributes: Iterable[str], coarseness: Mapping[str, float]
+) -> Advice:
+    """Rank configurations by a score of all masked attributes together.
+
+    `coarseness` says which of two configurations that cannot be told apart shows less, where that is known.
+    """
     names = list(shared.values)
     values = _known(shared.values.values())
     stages = np.zeros(len(names)) if shared.stages is None else np.array(list(shared.stages.values()))
@@ -56,7 +61,7 @@ def by_score(name: str, shared: SharedScore, attributes: Iterable[str]) -> Advic
         tied=tuple(n for n, rank in zip(names, ranks, strict=True) if rank == 1) if found else (),
         ranking=ranking.sort_values("rank", kind="stable", ignore_index=True),
         certified=shared.monotone and found,
-        warnings=_warnings(equivalent, shared, values),
+        warnings=_warnings(equivalent, shared, values, coarseness),
         reason=_reason(names[winner], values, winner, shared) if found else _NO_SCORE,
         criterion=Criterion(name, shared.title),
         scope=None,
@@ -117,14 +122,17 @@ def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) ->
     return f"{text}; the order is not proved."
 
 
-def _warnings(equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray) -> tuple[str, ...]:
+def _warnings(
+    equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray, coarseness: Mapping[str, float]
+) -> tuple[str, ...]:
     found = []
     if len(equivalent) > 1:
+        others = "another one" if len(equivalent) == 2 else f"{len(equivalent) - 1} others"
         shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
-        found.append(
-            f"close: {equivalent[0]} and {len(equivalent) - 1} others cannot be told apart by these records "
-            f"({shown})."
-        )
+        text = f"close: {equivalent[0]} and {others} cannot be told apart by these records ({shown})"
+        if coarseness:
+            text += f"; the coarsest of them is {max(equivalent, key=coarseness.__getitem__)}"
+        found.append(f"{text}.")
     if np.isnan(values).any():
         found.append(f"no score: {int(np.isnan(values).sum())} configurations have none and come last.")
     if not shared.monotone:

@@ -175,7 +175,7 @@ def test_a_full_disk_is_told_in_the_words_of_the_system():
                 OutputError, match=r"cannot be written: No space left on device; free some space"
             ):
                 apply_configuration(frame, MASKS, output=f"{folder}/masked.{ending}")
-        summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}})
+        summary = ao.summarize(frame.assign(y=frame["age"] % 2), "y", {"c": {"other": Suppress()}}, ["other"])
         with pytest.raises(OutputError, match=r"s\.json cannot be written: No space left on device; free"):
             summary.save(f"{folder}/s.json")
         assert os.listdir(folder) == []

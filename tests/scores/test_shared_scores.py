@@ -348,3 +348,16 @@ def test_what_is_wrong_in_a_file_of_scores_is_named(clinic, tmp_path: Path, path
     (tmp_path / "s.json").write_text(json.dumps(document))
     with pytest.raises(ao.errors.SummaryError, match=words):
         ao.Summary.load(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize("share", ["scores", "both"])
+def test_the_coarsest_of_those_that_cannot_be_told_apart_is_named(share: str) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 300), "b": rng.integers(0, 2, 300)})
+    frame["y"] = np.where(rng.random(300) < 0.5, frame["a"], rng.integers(0, 2, 300))
+    masks = {"fine": {"a": ao.Identity(), "b": ao.Identity()}, "coarse": {"b": ao.Suppress()}}
+    advice = ao.advise(ao.summarize(frame, "y", masks, share=share, scores=["r2_cv"]), "r2_cv")
+    assert set(advice.equivalent) == {"fine", "coarse"}
+    (close,) = [warning for warning in advice.warnings if warning.startswith("close:")]
+    assert f"{advice.best} and another one cannot be told apart" in close
+    assert close.endswith("the coarsest of them is coarse.")
