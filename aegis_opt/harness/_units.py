@@ -242,12 +242,12 @@ def _ranking(unit: Unit, advice: Advice, truth: pd.Series) -> tuple[Row, ...]:
 
 
 def kendall_tau(estimated: pd.Series, truth: pd.Series) -> float | None:
-    """Kendall's tau-b of two orders; None where one of them is constant up to rounding noise.
+    """Kendall's tau-b of two orders; None where one is not known, or constant up to rounding noise.
 
     By its definition, pair by pair: orders are short, and importing scipy.stats takes longer.
     """
     scale = float(truth.max())
-    if scale <= 0:
+    if scale <= 0 or estimated.isna().any():
         return None
     x, y = ((values / scale).round(_EQUAL).to_numpy() for values in (truth, estimated))
     agreed = untied_x = untied_y = 0.0

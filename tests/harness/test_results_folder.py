@@ -106,7 +106,7 @@ def test_a_ranking_is_the_advisors_beside_the_truth(tmp_path) -> None:
     data = ao.datasets.clinic(200)
     chosen = ComparisonSettings(solvers=["ipf", "random"], measures=["mi", "g3"], output=tmp_path / "r")
     results = run_comparison([Case.of(data)], chosen)
-    summary = ao.summarize(data.frame, data.label, data.configurations)
+    summary = ao.summarize(data.frame, data.label, data.configurations, histograms=True)
     for measure in ("mi", "g3"):
         rows = results.rankings.query("measure == @measure and scope == 'pooled' and histogram")
         advised = ao.advise(summary, measure).ranking

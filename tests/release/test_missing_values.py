@@ -87,6 +87,6 @@ def test_nan_is_missing_in_the_sql_and_for_the_transformer(mask):
 
 
 def test_nan_is_missing_in_a_summary_too():
-    summary = ao.summarize(FRAME, "y", {"c": {"age": ao.TopCode(50)}})
+    summary = ao.summarize(FRAME, "y", {"c": {"age": ao.TopCode(50)}}, histograms=True)
     assert pd.Series(summary.masked_table("c", "age").joint.sum(axis=1)).sum() == 5
     assert summary.attributes["age"].histogram.tolist() == [1, 1, 1, 2]
