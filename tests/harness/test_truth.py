@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from aegis_opt.datasets import clinic
@@ -64,7 +65,7 @@ def test_a_source_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         _scan.Counter, "count", lambda self, report: (counted.append(self), count(self, report))[1]
     )
-    frame = pd.DataFrame({"x": [0, 1, 2, 3], "y": [0, 1, 0, 1]})
+    frame = pl.DataFrame({"x": [0, 1, 2, 3], "y": [0, 1, 0, 1]})
     scanned = scan_case(Case("d", frame, "y", Configurations({"all": {"x": Suppress()}})))
     assert len(counted) == 1
     assert scanned.raw["x"].tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]

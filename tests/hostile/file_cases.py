@@ -146,15 +146,17 @@ def folder() -> Iterator[Path]:
 
 @functools.cache
 def base_documents() -> list[str]:
-    """Return whole summaries as JSON: with and without histograms, and one coarsened."""
+    """Return whole summaries as JSON: with and without histograms, one coarsened, and some of scores."""
     texts = []
     with folder() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         (place / "c.json").write_text(json.dumps(SPECS))
         many = pd.DataFrame({"x": range(40), "y": [i % 3 for i in range(40)]})
         sources: list[tuple[Any, str, Any, dict[str, Any]]] = [
-            (PEOPLE, "health", place / "c.json", {}),
+            (PEOPLE, "health", place / "c.json", {"histograms": True}),
             (PEOPLE, "health", place / "c.json", {"histograms": False}),
+            (PEOPLE, "health", place / "c.json", {"share": "scores", "unmasked": True}),
+            (PEOPLE, "health", place / "c.json", {"share": "both", "scores": ["r2", "r2_cv"]}),
             (many, "y", {"c": {"x": ao.Suppress()}, "open": {}}, {"max_values": 10}),
         ]
         for source, label, masks, options in sources:
@@ -386,7 +388,11 @@ def use_summary(rng: random.Random, summary: ao.Summary, path: Path) -> None:
     summary.save(again)
     assert ao.Summary.load(again) == summary == pickle.loads(pickle.dumps(summary))
     with contextlib.suppress(ao.AegisError):  # views that contradict each other
-        advice = ao.advise(summary, rng.choice(("mi", "chi2", "g3")), scope=rng.choice(("pooled", "single")))
+        ao.advise(summary)
+        summary.report()
+        measure = rng.choice(("mi", "chi2", "g3", "r2", "r2_cv", "mi_loo"))
+        given = {} if measure.startswith("r2") else {"scope": rng.choice(("pooled", "single"))}
+        advice = ao.advise(summary, measure, **given)
         assert len(advice.ranking) == len(summary.configurations)
     if rng.random() < 0.1:
         with (

@@ -124,7 +124,7 @@ def outcome(words: Words, kind: str, folder: Path) -> Outcome:
         == ao.load_configurations(folder / "c.json")
         == configurations
     )
-    summary = ao.summarize(source, None, configurations)
+    summary = ao.summarize(source, None, configurations, histograms=True)
     summary.save(folder / "s.json")
     loaded = ao.Summary.load(folder / "s.json")
     assert loaded == summary
@@ -187,7 +187,7 @@ def names_that_no_text_holds_are_refused(seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ao.AegisError):
         configurations = ao.Configurations(words.masks(), label=words.label)
         ao.save_configurations(configurations, Path(folder) / "c.json")
-        summary = ao.summarize(frame, words.label, configurations)
+        summary = ao.summarize(frame, words.label, configurations, histograms=True)
         summary.save(Path(folder) / "s.json")
         assert ao.Summary.load(Path(folder) / "s.json") == summary
         ao.advise(summary)
