@@ -39,6 +39,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _writable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_writable, value))
     return {k: _writable(v) for k, v in value.items()} if isinstance(value, MappingProxyType) else value
 
 

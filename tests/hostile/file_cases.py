@@ -146,7 +146,7 @@ def folder() -> Iterator[Path]:
 
 @functools.cache
 def base_documents() -> list[str]:
-    """Return whole summaries as JSON: with and without histograms, one coarsened, and some of scores."""
+    """Return whole summaries as JSON: with and without histograms, with scores, and one coarsened."""
     texts = []
     with folder() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -155,7 +155,6 @@ def base_documents() -> list[str]:
         sources: list[tuple[Any, str, Any, dict[str, Any]]] = [
             (PEOPLE, "health", place / "c.json", {"histograms": True}),
             (PEOPLE, "health", place / "c.json", {"histograms": False}),
-            (PEOPLE, "health", place / "c.json", {"share": "scores", "unmasked": True}),
             (PEOPLE, "health", place / "c.json", {"share": "both", "scores": ["r2", "r2_cv"]}),
             (many, "y", {"c": {"x": ao.Suppress()}, "open": {}}, {"max_values": 10}),
         ]
@@ -163,6 +162,16 @@ def base_documents() -> list[str]:
             ao.summarize(source, label, masks, **options).save(place / "s.json")
             texts.append((place / "s.json").read_text(encoding="utf-8"))
     return texts
+
+
+@functools.cache
+def score_document() -> str:
+    """Return a summary of scores as JSON."""
+    with folder() as place:
+        (place / "c.json").write_text(json.dumps(SPECS))
+        wanted = {"share": "scores", "scores": ["r2_gcv", "r2_cv", "race"], "unmasked": True}
+        ao.summarize(PEOPLE, "health", place / "c.json", **wanted).save(place / "s.json")
+        return (place / "s.json").read_text(encoding="utf-8")
 
 
 def places(document: Any) -> list[tuple[Any, Any]]:
@@ -381,9 +390,21 @@ def mutated_summaries(seed: int) -> None:
         use_summary(rng, summary, path)
 
 
-def use_summary(rng: random.Random, summary: ao.Summary, path: Path) -> None:
+@family(seconds=0.06)
+def mutated_scores(seed: int) -> None:
+    """A summary of scores that was changed gives advice or an error of the library."""
+    rng = random.Random(seed)
+    data = written(rng, score_document(), [change_leaves, change_leaves, change_structure])
+    with folder() as place, only_library_errors():
+        path = place / ("s.json.gz" if rng.random() < 0.15 else "s.json")
+        path.write_bytes(packed(rng, data) if path.suffix == ".gz" else data)
+        summary = ao.Summary.load(path)
+        use_summary(rng, summary, path)
+
+
+def use_summary(rng: random.Random, summary: Any, path: Path) -> None:
     """Do with a summary what its readers do."""
-    repr(summary), summary.report(), summary.unmasked()
+    repr(summary), summary.report(), summary.spec(*next(_chosen(summary)))
     again = path.with_name("again.json")
     summary.save(again)
     assert ao.Summary.load(again) == summary == pickle.loads(pickle.dumps(summary))
@@ -391,7 +412,11 @@ def use_summary(rng: random.Random, summary: ao.Summary, path: Path) -> None:
         ao.advise(summary)
         summary.report()
         measure = rng.choice(("mi", "chi2", "g3", "r2", "r2_cv", "mi_loo"))
-        given = {} if measure.startswith("r2") else {"scope": rng.choice(("pooled", "single"))}
+        given = (
+            {}
+            if measure.startswith("r2") or hasattr(summary, "measures")
+            else {"scope": rng.choice(("pooled", "single"))}
+        )
         advice = ao.advise(summary, measure, **given)
         assert len(advice.ranking) == len(summary.configurations)
     if rng.random() < 0.1:
@@ -402,6 +427,11 @@ def use_summary(rng: random.Random, summary: ao.Summary, path: Path) -> None:
             code = main(["advise", str(path), "--by-attribute"])
         assert code in (0, 1)
         assert "\x1b" not in out.getvalue() + err.getvalue()
+
+
+def _chosen(summary: Any) -> Iterator[tuple[str, str]]:
+    """Yield configurations and the attributes that they mask."""
+    return ((name, attribute) for name, chosen in summary.configurations.items() for attribute in chosen)
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import duckdb
@@ -78,7 +79,7 @@ def test_a_file_loads_back_equal(clinic, tmp_path: Path, share: str, ending: str
     )
     found.save(tmp_path / f"s.{ending}")
     loaded = ao.Summary.load(tmp_path / f"s.{ending}")
-    assert loaded == found
+    assert loaded == found == pickle.loads(pickle.dumps(found))
     assert ao.advise(tmp_path / f"s.{ending}").best == ao.advise(found).best
 
 
