@@ -29,7 +29,7 @@ Fit = Callable[[pd.Series, pd.Series, pd.DataFrame], npt.NDArray[np.float64]]
 
 def library(data: Input) -> dict[str, ao.Advice]:
     """Summarise once, advise for each measure; the rows are in memory already, as for the reference."""
-    advisor = Advisor(ao.summarize(data.frame, data.label, data.configurations))
+    advisor = Advisor(ao.summarize(data.frame, data.label, data.configurations, histograms=True))
     return {measure: advisor.advise(measure) for measure in MEASURES}
 
 

@@ -144,7 +144,7 @@ def _ask_file(path: Path) -> tuple[list[str], float]:
 def _clinic() -> ao.Summary:
     clinic = ao.datasets.clinic(2000)
     drawn = ao.generate_configurations(clinic.frame, label=clinic.label, n=50)
-    return ao.summarize(clinic.frame, clinic.label, drawn)
+    return ao.summarize(clinic.frame, clinic.label, drawn, histograms=True)
 
 
 def _records(n: int, n_values: int, n_classes: int) -> pd.DataFrame:
@@ -161,7 +161,7 @@ def _whole_way(frame: pd.DataFrame, chosen: Mapping[str, Mapping[str, Mask]]) ->
         path = Path(folder) / "summary.json"
 
         def work() -> Found:
-            ao.summarize(frame, "label", chosen).save(path)
+            ao.summarize(frame, "label", chosen, histograms=True).save(path)
             advisor = ao.Advisor(path)
             uncertain = [measure for measure in MEASURES if not advisor.advise(measure).certified]
             return {"wrong": f"not certified: {', '.join(uncertain)}" if uncertain else ""}

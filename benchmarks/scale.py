@@ -149,7 +149,7 @@ def spark(arguments: argparse.Namespace) -> None:
             print(f"Spark, standalone, two workers: {_size(arguments.small_rows)}")
             for name, source in (("spark", session.read.parquet(str(path))), ("duckdb", path)):
                 start = time.perf_counter()
-                summary = ao.summarize(source, configurations=configurations)
+                summary = ao.summarize(source, configurations=configurations, histograms=True)
                 print(f"  {name:<26} {time.perf_counter() - start:8.2f} s")
                 summary.save(arguments.work / f"{name}.json")
         finally:

@@ -77,7 +77,7 @@ def library(
         if what.startswith("counted") and done == of:
             marks.append(time.perf_counter())
 
-    summary = ao.summarize(path, configurations=configurations, progress=mark_end_of_scan)
+    summary = ao.summarize(path, configurations=configurations, histograms=True, progress=mark_end_of_scan)
     marks.append(time.perf_counter())
     advisor = Advisor(summary)
     for measure in measures:

@@ -78,7 +78,7 @@ def mascara_scores(summary: Summary) -> pd.Series:
     >>> from aegis_opt.summary import summarize
     >>> people = pd.DataFrame({"age": [10, 17, 10, 10], "health": ["good", "poor", "good", "good"]})
     >>> masks = {"open": {"age": Identity()}, "closed": {"age": Suppress()}}
-    >>> mascara_scores(summarize(people, "health", masks)).round(3).to_dict()
+    >>> mascara_scores(summarize(people, "health", masks, histograms=True)).round(3).to_dict()
     {'open': 0.0, 'closed': 0.189}
     """
     total = np.zeros(len(summary.configurations))

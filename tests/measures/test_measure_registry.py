@@ -55,7 +55,7 @@ def test_a_measure_is_returned_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("chi", "did you mean 'chi2'"), ("xyz", "known: .*mi_corr"), (3, "'3'")]
+    ("name", "words"), [("chi", "did you mean 'chi2'"), ("xyz", "known: .*mi_corr"), (3, "unknown measure 3")]
 )
 def test_an_unknown_name_lists_what_exists(name, words: str) -> None:
     with pytest.raises(errors.UnknownMeasure, match=words):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aegis_opt.sources import _duckdb_engine as engine
-from aegis_opt.sources import scan
+from aegis_opt.sources import _small_frames, scan
 from aegis_opt.sources._tables import PandasTable
 
 KINDS = ("pandas", "polars", "arrow", "relation", "parquet", "csv")
@@ -61,6 +61,7 @@ def test_a_query_sees_the_part_with_its_columns_and_the_label(frame, monkeypatch
         seen.append(list(positions))
         return select(self, connection, positions)
 
+    monkeypatch.setattr(_small_frames, "LARGEST", 0)
     monkeypatch.setattr(PandasTable, "select", spy)
     monkeypatch.setattr(engine, "_PART", 3)
     scan(frame, "y")

@@ -224,4 +224,4 @@ def exhaustive_times(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _scan(case: Case) -> Summary:
-    return summarize(case.source, case.label, case.configurations)
+    return summarize(case.source, case.label, case.configurations, histograms=True)

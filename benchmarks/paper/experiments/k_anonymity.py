@@ -58,7 +58,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
             masks, sizes = anonymous_configurations(frame, label, wanted, settings.seed, settings.hierarchies)
         except InvalidInput as error:
             raise InvalidInput(f"data set {given.name!r}: {error}") from error
-        summary = summarize(frame, label, masks)
+        summary = summarize(frame, label, masks, histograms=True)
         advisor = Advisor(summary)
         rows = []
         for measure in settings.measures:

@@ -39,7 +39,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         sizes = base | {name: size}
         data = scalability(**sizes, n_values=200, seed=settings.seed)
         start = time.perf_counter()
-        summary = summarize(data.frame, data.label, data.configurations)
+        summary = summarize(data.frame, data.label, data.configurations, histograms=True)
         scanned = time.perf_counter() - start
         advice = advise(summary, "mi")
         utility = advice.seconds["measure"] + advice.seconds["rank"]
