@@ -48,8 +48,7 @@ class Integer(Reconstructor):
         without the histogram; two views without it), "cp-sat" for any problem, "auto" for the first that
         applies.
     time_limit : float, optional
-        Seconds for cp-sat, where it runs; the best table found by then comes back with status TIME_LIMIT and
-        its gap. A flow is not interrupted.
+        Seconds for the engine; the best table found by then comes back with status TIME_LIMIT and its gap.
 
     Examples
     --------
@@ -74,8 +73,6 @@ class Integer(Reconstructor):
         one_of("engine", self.engine, get_args(EngineName))
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
-            if self.engine == "flow":
-                raise InvalidOption("engine 'flow' is not interrupted: leave time_limit out, or use 'cp-sat'")
 
     @property
     def distance_norm(self) -> str:
@@ -96,7 +93,7 @@ class Integer(Reconstructor):
         built = time.perf_counter()
         try:
             if graph is not None:
-                found = solve_flow(reduction, graph, self.norm, rng)
+                found = solve_flow(reduction, graph, self.norm, rng, self.time_limit)
             else:
                 found = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
         except InfeasibleProblem as error:
