@@ -15,11 +15,6 @@ from typing import Any, NoReturn, TypeVar
 
 from aegis_opt.errors import AegisError
 
-try:
-    import fcntl
-except ImportError:  # not a Unix system
-    fcntl = None  # type: ignore[assignment]
-
 T = TypeVar("T")
 
 # Nothing is imported from the current folder (-P), and everything from where the parent finds it.
@@ -91,6 +86,7 @@ def serve() -> NoReturn:
     except (EOFError, pickle.UnpicklingError):  # the parent ended before it had asked
         os._exit(1)
     _end_with_parent()
+    answer: tuple[Any, Exception | None]
     try:
         answer = work(*arguments), None
     except Exception as error:  # handed to the parent, whatever it is
@@ -106,8 +102,10 @@ def _end_with_parent() -> None:
     A thread that reads would need Python's lock. The signal SIGIO needs nothing: it ends a process that does
     not handle it.
     """
-    if fcntl is None:
+    if sys.platform == "win32":
         return
+    import fcntl
+
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     stdin = sys.stdin.fileno()
     fcntl.fcntl(stdin, fcntl.F_SETOWN, os.getpid())

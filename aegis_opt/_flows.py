@@ -39,7 +39,8 @@ def cheapest_flow(
     >>> cheapest_flow(*arcs, np.array([5, 5, 5]), np.array([1, 4, 1]), np.array([3, 1, -2, -2])).tolist()
     [2, 1, 1]
     """
-    return _run(_cheapest_flow, deadline, tail, head, capacity, cost, supply)
+    flow: IntArray | None = _run(_cheapest_flow, deadline, tail, head, capacity, cost, supply)
+    return flow
 
 
 def blocking_cut(
@@ -52,7 +53,8 @@ def blocking_cut(
     >>> blocking_cut(np.array([0, 1]), np.array([2, 2]), np.array([1, 5]), np.array([3, 1, -4])).tolist()
     [True, False, False]
     """
-    return _run(_blocking_cut, deadline, tail, head, capacity, supply)
+    inside: BoolArray | None = _run(_blocking_cut, deadline, tail, head, capacity, supply)
+    return inside
 
 
 def _run(work: Callable[..., Any], deadline: float, *arguments: npt.NDArray[Any]) -> Any:

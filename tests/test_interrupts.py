@@ -134,7 +134,7 @@ def test_work_that_does_not_stop_is_left_alone() -> None:
         interrupt_soon()
         begin = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            interruptible(released.wait, stop, patience=0.3)
+            interruptible(released.wait, stop, stop_seconds=0.3)
         assert time.monotonic() - begin < LIMIT
     released.set()
 
