@@ -54,7 +54,7 @@ def in_child(work: Callable[..., T], *arguments: Any, seconds: float | None = No
         if late.is_set():
             raise TimeoutError(f"stopped after {seconds:g} seconds") from None
         raise AegisError(
-            f"the process for {work.__name__.strip('_')!r} ended before its work was done (exit code "
+            f"the process for {work.__name__!r} ended before its work was done (exit code "
             f"{process.wait()}): where its memory was not enough, solve a smaller problem"
         ) from None
     finally:

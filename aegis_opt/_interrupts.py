@@ -18,7 +18,6 @@ def interruptible(
     stop: Callable[[], None] | None = None,
     *,
     stop_seconds: float | None = STOP_SECONDS,
-    seconds: float | None = None,
 ) -> T:
     """Do long work in a thread, so that Ctrl-C is heard at once.
 
@@ -27,10 +26,9 @@ def interruptible(
     be stopped, is left alone: it goes on in the background, and nobody waits for its result. It must
     therefore change nothing that others use, and must release Python's lock.
 
-    Work that takes longer than `seconds` ends with a `TimeoutError`, in the same way. Only the main thread
-    hears signals: without such a limit, the work of other threads is done where it is asked for.
+    Only the main thread hears signals: the work of other threads is done where it is asked for.
     """
-    if seconds is None and threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -46,8 +44,7 @@ def interruptible(
 
     threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
     try:
-        if not done.wait(seconds):
-            raise TimeoutError
+        done.wait()
     except BaseException:
         left = float("inf") if stop_seconds is None else stop_seconds
         while stop is not None and left > 0 and not done.is_set():

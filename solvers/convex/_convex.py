@@ -153,7 +153,9 @@ class Convex(Reconstructor):
             return self._after_failure(data, first, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
-        if self.norm == "l2":
+        if first.cells is None:
+            cells, multipliers = polish(data, cells, deadline), first.multipliers
+        elif self.norm == "l2":
             anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
             respond = least_squares(data, anywhere)
             cells, multipliers = _refined(data, cells, first.multipliers, respond, deadline)

@@ -34,13 +34,15 @@ import numpy as np
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
 Form = Literal["l1", "l2", "linf", "bounded", "kl"]
 
 CACHE_SIZE = 16
-LARGEST_HERE = 5_000  # cells up to which a program is solved in this process, in about a second at most
+LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
+LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
 GRACE = 0.7  # seconds that an engine has after its time limit, to return what it has found
 _LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
 _MODELS: OrderedDict[tuple[str, str, str], _Model] = OrderedDict()
@@ -78,14 +80,16 @@ def run(
 ) -> ConvexSolution:
     """Solve one program of a stack; the form "bounded" takes least and largest values of the cells.
 
-    A time limit counts from here, compilation included. Where there is one, or where the engine holds
-    Python's lock, a large program is compiled and solved in a child process, which is killed `GRACE` seconds
-    after the limit: engines look at the clock between their iterations only.
+    A time limit counts from here, compilation included. A program that may take longer than a second is
+    compiled and solved in a child process, which is killed on Ctrl-C and `GRACE` seconds after the limit:
+    engines look at the clock between their iterations only.
     """
     start = time.perf_counter()
     limit = options.get(ENGINES[engine].time_limit or "")
     deadline = math.inf if limit is None else time.monotonic() + limit
-    if data.n_cells <= LARGEST_HERE or (limit is None and not ENGINES[engine].holds_lock):
+    if data.n_cells <= LARGEST_HERE or not (
+        limit is not None or ENGINES[engine].holds_lock or _takes_long(data)
+    ):
         return _run(form, data, engine, options, bounds, deadline)
     question = form, data.without_problems(), engine, options, bounds, deadline
     try:
@@ -94,6 +98,12 @@ def run(
         wall = time.perf_counter() - start
         none = np.zeros(len(data.right))
         return ConvexSolution(engine, "user_limit", None, none, 0, wall, wall, timed_out=True)
+
+
+def _takes_long(data: Stack) -> bool:
+    """Whether there are very many cells, or totals that overlap so that factors of the equations fill up."""
+    A = data.matrix
+    return data.n_cells > LARGEST_QUICK or largest_fill((A @ A.T).tocsc()) > QUICK_FILL
 
 
 def _run(

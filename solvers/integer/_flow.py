@@ -64,6 +64,11 @@ class Network:
     upper: IntArray
     deadline: float = math.inf  # seconds of `time.monotonic` at which work on it ends with TimeoutError
 
+    def look_at_the_clock(self) -> None:
+        """Raise `TimeoutError` after the deadline."""
+        if time.monotonic() > self.deadline:
+            raise TimeoutError
+
     def spare(self, cells: IntArray) -> IntArray:
         """Records that each total has left when the cells hold `cells`."""
         used = sum(np.bincount(node, cells, len(self.totals)) for node in (self.tail, self.head))
@@ -116,14 +121,13 @@ def solve_flow(
     graph: TwoSided,
     norm: str,
     rng: np.random.Generator,
-    time_limit: float | None = None,
+    deadline: float = math.inf,
 ) -> IntegerSolution:
     """Find an integer table closest to the prior by minimum-cost flow, for whole totals with two `sides`.
 
-    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one; the time limit
-    (seconds) can end that early.
+    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one; the deadline
+    (seconds of `time.monotonic`) can end that early, with `TimeoutError` where no table was found.
     """
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     net = replace(network(reduction, graph), deadline=deadline)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
     goal = target(reduction, 2.0**60 / (steepest * (len(net.totals) + 1)))
@@ -149,12 +153,10 @@ def solve_flow(
         else:
             found = _random_table(net, totals, rng)
     except TimeoutError:
+        if found is None:
+            raise
         timed_out = True
-    if found is None:
-        raise AegisError(
-            f"no flow was found within time_limit={time_limit:g} seconds; allow more, or use solver='ipf' "
-            "with a rounding"
-        )
+    assert found is not None  # there is a table where no time limit came
     _require_all_totals(reduction, found)
     return IntegerSolution(found, rounds, slack, error, timed_out and slack > 0)
 
@@ -174,6 +176,7 @@ def improved(net: Network, cost: Cost) -> Iterator[tuple[IntArray, IntArray | No
     """Minimise a separable convex cost: yield ever better totals, then those proved, with potentials."""
     totals = _fractional_optimum(net, cost) if cost.wide(net.lower, net.upper).any() else net.lower
     for _ in range(_ROUNDS):
+        net.look_at_the_clock()
         totals = _cheapest_totals(net, cost.segments(totals, net.lower, net.upper))
         yield totals, None  # before the proof, which can take longer than the flow
         potentials = certificate(net, cost, totals)
@@ -193,8 +196,7 @@ def certificate(net: Network, cost: Cost, totals: IntArray) -> IntArray | None:
     fall = cost.layer_slope((totals - 1) // cost.multiplicity)[down]
     potentials = np.zeros(len(net.totals), dtype=np.int64)
     for _ in range(net.depth + 2):
-        if time.monotonic() > net.deadline:
-            raise TimeoutError
+        net.look_at_the_clock()
         before = potentials.copy()
         np.minimum.at(potentials, net.head[up], potentials[net.tail[up]] + rise)
         np.minimum.at(potentials, net.tail[down], potentials[net.head[down]] - fall)
@@ -281,6 +283,7 @@ def _fractional_optimum(net: Network, cost: Cost) -> IntArray:
     shift = np.zeros(n_nodes)
     cells = low * m
     for _ in range(_SWEEPS):
+        net.look_at_the_clock()
         before = shift.copy()
         for node, side in ((net.tail, 1), (net.head, -1)):
             free = prior + shift[net.tail] + shift[net.head]

@@ -7,6 +7,7 @@ milliseconds; engine `cp-sat` takes everything else, at the price of a search.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -15,7 +16,7 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import distance
-from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._margin import FloatArray, IntArray
@@ -83,6 +84,7 @@ class Integer(Reconstructor):
         """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
         require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
         start = time.perf_counter()
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         rng = np.random.default_rng(self.seed)
         reduction = reduce(problem)
         graph = None if self.engine == "cp-sat" else sides(reduction)
@@ -93,9 +95,14 @@ class Integer(Reconstructor):
         built = time.perf_counter()
         try:
             if graph is not None:
-                found = solve_flow(reduction, graph, self.norm, rng, self.time_limit)
+                found = solve_flow(reduction, graph, self.norm, rng, deadline)
             else:
-                found = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
+                found = solve_cp_sat(reduction, self.norm, rng, deadline)
+        except TimeoutError as error:
+            raise AegisError(
+                f"engine {'flow' if graph is not None else 'cp-sat'!r} found no table within time_limit="
+                f"{self.time_limit:g} seconds; allow more, or use solver='convex' with a rounding"
+            ) from error
         except InfeasibleProblem as error:
             if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
                 raise
