@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_interrupts"),
     ("errors",),
-    ("_options", "_files"),
+    ("_child", "_options", "_files"),
+    ("_flows",),
     ("_json",),
     ("domain",),
     ("sources",),

@@ -6,6 +6,7 @@ It is the one model of the exact solver and of the rounding to the nearest table
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -99,13 +100,13 @@ class WholeTables:
         objective: Any,
         hints: Iterable[tuple[Any, int]] = (),
         *,
-        seconds: float = math.inf,
+        deadline: float = math.inf,
         effort: float = math.inf,
     ) -> CpSatSolution | None:
         """Minimise an expression; None where the limit came before any table.
 
-        `hints` are a table to begin with. The limits are those of the clock (`seconds`) and of CP-SAT's
-        deterministic time (`effort`), a count of work in about seconds.
+        `hints` are a table to begin with. The limits are those of the clock (`deadline`, in seconds of
+        `time.monotonic`) and of CP-SAT's deterministic time (`effort`), a count of work in about seconds.
         """
         self.model.clear_hints()
         for variable, value in hints:
@@ -114,8 +115,8 @@ class WholeTables:
         solver = self._cp_model.CpSolver()
         solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
         solver.parameters.random_seed = self._seed
-        if seconds < math.inf:
-            solver.parameters.max_time_in_seconds = max(seconds, 1e-3)
+        if deadline < math.inf:
+            solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 1e-3)
         if effort < math.inf:
             solver.parameters.max_deterministic_time = effort
         solver.parameters.catch_sigint_signal = False  # its handler swallows Ctrl-C, or waits for itself

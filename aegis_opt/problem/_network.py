@@ -1,4 +1,4 @@
-"""When known totals form a network, and the flow of least cost through one.
+"""When known totals form a network.
 
 Where every cell counts towards one total on either of two sides, cells are the arcs of a bipartite network
 and whole tables are whole flows: optima and roundings come from flow algorithms, without a search.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aegis_opt.errors import AegisError
 from aegis_opt.problem._feasibility import numbered
 from aegis_opt.problem._margin import BoolArray, IntArray
 
@@ -116,32 +115,3 @@ def _coloured(one: IntArray, other: IntArray, n_totals: int) -> TwoSided | None:
     left_totals, left = np.unique(np.where(is_left, one, other), return_inverse=True)
     right_totals, right = np.unique(np.where(is_left, other, one), return_inverse=True)
     return TwoSided(left, right, left_totals % n_totals, right_totals % n_totals)
-
-
-def cheapest_flow(
-    tail: IntArray, head: IntArray, capacity: IntArray, cost: IntArray, supply: IntArray
-) -> IntArray | None:
-    """Flow of least cost on each arc, or None where no flow meets the supplies.
-
-    `cost` is that of a unit on the arc; `supply` is what each node sends out, negative where it takes in.
-
-    Examples
-    --------
-    >>> arcs = np.array([[0, 0, 1], [2, 3, 3]])
-    >>> cheapest_flow(*arcs, np.array([5, 5, 5]), np.array([1, 4, 1]), np.array([3, 1, -2, -2])).tolist()
-    [2, 1, 1]
-    """
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
-
-    solver = SimpleMinCostFlow()
-    arcs = solver.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, cost)
-    solver.set_nodes_supplies(np.arange(len(supply)), supply)
-    status = solver.solve()
-    if status in (solver.INFEASIBLE, solver.UNBALANCED):
-        return None
-    if status != solver.OPTIMAL:
-        raise AegisError(
-            f"the minimum-cost flow failed ({status.name}); use solver='integer' with engine='cp-sat'"
-        )
-    flow: IntArray = solver.flows(arcs)
-    return flow

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._flows import cheapest_flow
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._network import TwoSided, cheapest_flow
+from aegis_opt.problem._network import TwoSided
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._nearest_cp_sat import nearest_by_cp_sat
 from aegis_opt.rounding._whole import require_met, sides, split

@@ -25,9 +25,10 @@ Huangfu and Hall, Parallelizing the dual revised simplex method, Math. Prog. Com
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
@@ -63,6 +64,7 @@ TieBreak = Literal["l2", "none"]
 
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
+_FINISH = 1.3  # seconds after the time limit for moving a table to its totals
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
@@ -84,7 +86,8 @@ class Convex(Reconstructor):
     tolerance : float, optional
         Accuracy that the engine stops at; its own default if None.
     time_limit : float, optional
-        Seconds for the engine, for each stack of problems that are solved together.
+        Seconds for each stack of problems that are solved together. The best table found comes back with
+        status TIME_LIMIT, or with NOT_CONVERGED where it does not meet the totals.
 
     Examples
     --------
@@ -134,7 +137,8 @@ class Convex(Reconstructor):
 
     def _solve_stack(self, reductions: Sequence[Reduction], build: float) -> list[Solution]:
         start = time.perf_counter()
-        data = reconciled(stack(reductions, self.norm))
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit + _FINISH
+        data = reconciled(stack(reductions, self.norm), deadline)
         build = build * data.size + time.perf_counter() - start
         if not data.n_cells:
             nothing = np.zeros(0)
@@ -142,26 +146,37 @@ class Convex(Reconstructor):
             return [Solution(table, "closed-form", proved=True, gap=0.0) for table in data.tables(nothing)]
         start = time.perf_counter()
         engine = choose_engine(self.engine, self.norm)
-        options = engine_options(engine, self.tolerance, self.time_limit)
+        options = engine_options(engine, self.tolerance, self._left(deadline))
         outcomes = [run(cast("Form", self.norm), data, engine, options)]
         first = outcomes[0]
         if first.cells is None and first.status != "user_limit":
             return self._after_failure(data, first, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
-        if self.norm == "l2":
+        if first.cells is None:
+            cells, multipliers = polish(data, cells, deadline), first.multipliers
+        elif self.norm == "l2":
             anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
-            cells, multipliers = _refined(data, cells, first.multipliers, least_squares(data, anywhere))
+            respond = least_squares(data, anywhere)
+            cells, multipliers = _refined(data, cells, first.multipliers, respond, deadline)
         elif self.norm == "kl":
-            cells, multipliers = _refined(data, cells, first.multipliers, least_divergence(data))
+            respond = least_divergence(data)
+            cells, multipliers = _refined(data, cells, first.multipliers, respond, deadline)
         else:
-            cells, multipliers = polish(data, cells), _better_sign(data, first.multipliers)
-        _refuse_infeasible(data, data.violations(cells))
+            cells, multipliers = polish(data, cells, deadline), _better_sign(data, first.multipliers)
+        if not first.timed_out and time.monotonic() < deadline:
+            _refuse_infeasible(data, data.violations(cells))
         if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear" and not first.timed_out:
-            cells, second = self._break_ties(data, cells, multipliers, first.wall_seconds)
+            cells, second = self._break_ties(data, cells, multipliers, deadline)
             outcomes.append(second)
+        if time.monotonic() >= deadline:
+            outcomes[-1] = replace(outcomes[-1], timed_out=True)
         seconds = {"build": build, "total": time.perf_counter() - start}
         return self._certified(data, cells, multipliers, outcomes, seconds)
+
+    def _left(self, deadline: float) -> float | None:
+        """Seconds that an engine has, so that there is time to finish."""
+        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), 1e-3)
 
     def _certified(
         self,
@@ -197,7 +212,7 @@ class Convex(Reconstructor):
         ]
 
     def _break_ties(
-        self, data: Stack, cells: FloatArray, multipliers: FloatArray, spent: float
+        self, data: Stack, cells: FloatArray, multipliers: FloatArray, deadline: float
     ) -> tuple[FloatArray, ConvexSolution]:
         """Of the tables as close as `cells`, find the one with the least l2 distance.
 
@@ -205,14 +220,13 @@ class Convex(Reconstructor):
         the prior keeps the one it has.
         """
         engine = DEFAULT_ENGINE["quadratic"]
-        left = None if self.time_limit is None else max(self.time_limit - spent, 1e-3)
-        options = engine_options(engine, None, left)
         distances = data.distances(cells)
         margin = np.full(data.size, 1e-3)
         for _ in range(_TIE_ROUNDS):
             bounds = data.optimal_bounds(cells, multipliers, margin)
             # The optimal tables may have no interior, which an interior-point engine needs.
             widened = bounds[0] - _TIE_SLACK, bounds[1] + _TIE_SLACK
+            options = engine_options(engine, None, self._left(deadline))
             outcome = run("bounded", data, engine, options, widened)
             if outcome.timed_out:
                 return cells, outcome
@@ -222,7 +236,10 @@ class Convex(Reconstructor):
                     "tie_break='none' returns any of the optimal tables"
                 )
             inside = np.clip(outcome.cells, *bounds)
-            found = _refined(data, inside, outcome.multipliers, least_squares(data, bounds))[0]
+            respond = least_squares(data, bounds)
+            found = _refined(data, inside, outcome.multipliers, respond, deadline)[0]
+            if time.monotonic() >= deadline:
+                return cells, outcome
             worse = data.distances(found) > distances * (1 + 1e-8) + 1e-8
             if not worse.any():
                 break
@@ -250,17 +267,17 @@ def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:
 
 
 def _refined(
-    data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response
+    data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response, deadline: float
 ) -> tuple[FloatArray, FloatArray]:
     """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
     better = np.zeros(data.size, dtype=bool)
     exact, exact_multipliers = cells, multipliers
     if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        exact, exact_multipliers = refine(data, respond, multipliers)
+        exact, exact_multipliers = refine(data, respond, multipliers, deadline)
         better = data.violations(exact) <= 1e-9 * data.scale
     if better.all():
-        return polish(data, exact), exact_multipliers
-    cells = polish(data, np.where(better[data.owner], exact, cells))
+        return polish(data, exact, deadline), exact_multipliers
+    cells = polish(data, np.where(better[data.owner], exact, cells), deadline)
     return cells, np.where(better[data.row_owner], exact_multipliers, _better_sign(data, multipliers))
 
 

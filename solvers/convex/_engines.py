@@ -36,6 +36,7 @@ class ConvexEngine:
     time_limit: str | None = None  # its option for seconds after which it stops with the best table so far
     tolerance: tuple[str, ...] = ()  # its options for the accuracy that it stops at
     options: Mapping[str, Any] = field(default_factory=dict)  # what it is always given
+    holds_lock: bool = False  # whether Python's other threads wait while it works
     install: str | None = None  # what pip installs, where that is not `package`
 
     @property
@@ -60,8 +61,8 @@ ENGINES: Mapping[str, ConvexEngine] = MappingProxyType(
         "HIGHS": ConvexEngine(
             "highspy", _QP, "time_limit", ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         ),
-        "OSQP": ConvexEngine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}),
-        "SCS": ConvexEngine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel")),
+        "OSQP": ConvexEngine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}, True),
+        "SCS": ConvexEngine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel"), holds_lock=True),
         "SCIPY": ConvexEngine("scipy", _LP, options={"scipy_options": {"method": "highs"}}),
         "GLOP": ConvexEngine("ortools", _LP),
         # Without a limit, PDLP does not end on some problems without a solution.

@@ -20,6 +20,7 @@ form           deviation            program
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 import warnings
 from collections import OrderedDict
@@ -30,14 +31,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
 Form = Literal["l1", "l2", "linf", "bounded", "kl"]
 
 CACHE_SIZE = 16
+LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
+LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
+SECONDS_TO_RETURN = 0.7  # seconds that an engine has after its time limit, to return what it has found
+_LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
 _MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
 
@@ -71,12 +78,48 @@ class _Program:
 def run(
     form: Form, data: Stack, engine: str, options: Mapping[str, Any], bounds: Bounds | None = None
 ) -> ConvexSolution:
-    """Solve one program of a stack; the form "bounded" takes least and largest values of the cells."""
+    """Solve one program of a stack; the form "bounded" takes least and largest values of the cells.
+
+    A time limit counts from here, compilation included. A program that may take longer than a second is
+    compiled and solved in a child process, which is killed on Ctrl-C and `SECONDS_TO_RETURN` seconds after the limit:
+    engines look at the clock between their iterations only.
+    """
+    start = time.perf_counter()
+    limit = options.get(ENGINES[engine].time_limit or "")
+    deadline = math.inf if limit is None else time.monotonic() + limit
+    if data.n_cells <= LARGEST_HERE or not (
+        limit is not None or ENGINES[engine].holds_lock or _takes_long(data)
+    ):
+        return _run(form, data, engine, options, bounds, deadline)
+    question = form, data.without_problems(), engine, options, bounds, deadline
+    try:
+        return in_child(_run, *question, seconds=None if limit is None else limit + SECONDS_TO_RETURN)
+    except TimeoutError:
+        wall = time.perf_counter() - start
+        none = np.zeros(len(data.right))
+        return ConvexSolution(engine, "user_limit", None, none, 0, wall, wall, timed_out=True)
+
+
+def _takes_long(data: Stack) -> bool:
+    """Whether there are very many cells, or totals that overlap so that factors of the equations fill up."""
+    A = data.matrix
+    return data.n_cells > LARGEST_QUICK or largest_fill((A @ A.T).tocsc()) > QUICK_FILL
+
+
+def _run(
+    form: Form,
+    data: Stack,
+    engine: str,
+    options: Mapping[str, Any],
+    bounds: Bounds | None,
+    deadline: float,
+) -> ConvexSolution:
+    """Compile a program and solve it until the deadline, in seconds of `time.monotonic`."""
     start = time.perf_counter()
     model = _kl(data) if form == "kl" else _compiled(form, data, engine)
     with model.lock:
         _fill(model, data, bounds)
-        status, engine_seconds = _solve(model.program, engine, options)
+        status, engine_seconds = _solve(model.program, engine, options, deadline)
         value = model.deviation()
         missing = value is None or model.totals.dual_value is None
         stats = model.program.solver_stats
@@ -94,7 +137,9 @@ def run(
         )
 
 
-def _solve(program: Any, engine: str, options: Mapping[str, Any]) -> tuple[str, float]:
+def _solve(
+    program: Any, engine: str, options: Mapping[str, Any], deadline: float = math.inf
+) -> tuple[str, float]:
     """Status, and the seconds of the engine alone: handing over the compiled program, and solving it."""
     import cvxpy as cp
 
@@ -107,7 +152,10 @@ def _solve(program: Any, engine: str, options: Mapping[str, Any]) -> tuple[str, 
             # table depend on what was solved before.
             compiled, chain, inverse = program.get_problem_data(engine, solver_opts=dict(options))
             start = time.perf_counter()
-            raw = interruptible(lambda: chain.solve_via_data(program, compiled, False, False, dict(options)))
+            left = dict(options)
+            if deadline < math.inf:
+                left[ENGINES[engine].time_limit or ""] = max(deadline - time.monotonic(), _LEAST_LIMIT)
+            raw = interruptible(lambda: chain.solve_via_data(program, compiled, False, False, left))
             seconds = time.perf_counter() - start
             if _heard_interrupt(raw):
                 raise KeyboardInterrupt

@@ -7,6 +7,7 @@ cells that are off by 1e-5 of their size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import numpy as np
 
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._symmetric import solve_symmetric
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
 if TYPE_CHECKING:
@@ -27,17 +29,20 @@ _RIDGE = 1e-11  # totals are linearly dependent; small enough that a step remove
 _LEAST_WEIGHT = 1e-9  # lets a cell that the engine put at 0 move where nothing else can
 
 
-def reconciled(data: Stack) -> Stack:
+def reconciled(data: Stack, deadline: float = math.inf) -> Stack:
     """Remove rounding error from totals that are not whole numbers: the nearest ones that agree exactly.
 
     Totals count as agreeing within a tolerance, but to an engine the slightest contradiction between
-    redundant equations is one.
+    redundant equations is one. At the deadline, the totals stay as they are.
     """
     if all(reduction.problem.is_integral for reduction in data.reductions):
         return data
     nearest = np.zeros(len(data.right))
     for _ in range(2):  # the second round removes what the regularisation of the first one left
-        step = _normal_solve(data.matrix, np.ones(data.matrix.shape[1]), data.right - nearest)
+        try:
+            step = _normal_solve(data.matrix, np.ones(data.matrix.shape[1]), data.right - nearest, deadline)
+        except TimeoutError:
+            return data
         nearest = nearest + data.matrix @ (step @ data.matrix)
     change = np.zeros(data.size)
     np.maximum.at(change, data.row_owner, np.abs(nearest - data.right))
@@ -45,11 +50,12 @@ def reconciled(data: Stack) -> Stack:
     return replace(data, right=np.where(small[data.row_owner], nearest, data.right))
 
 
-def polish(data: Stack, cells: FloatArray) -> FloatArray:
+def polish(data: Stack, cells: FloatArray, deadline: float = math.inf) -> FloatArray:
     """Move to the totals: the least change relative to each cell's distance from its bounds.
 
     The least sum of change^2 / weight that meets the totals, with the distance to the nearest bound as
-    weight, hardly touches a cell at 0. Repeated, because a cell must not become negative.
+    weight, hardly touches a cell at 0. Repeated, because a cell must not become negative. The best table
+    found is returned, at the deadline (seconds of `time.monotonic`) at the latest.
     """
     lower = np.concatenate([np.zeros(data.n_cells), data.lower])
     upper = np.concatenate([np.full(data.n_cells, np.inf), data.upper])
@@ -64,7 +70,10 @@ def polish(data: Stack, cells: FloatArray) -> FloatArray:
         if violation <= _enough(data):
             break
         weight = np.minimum(z - lower, upper - z) + _LEAST_WEIGHT
-        step = _normal_solve(data.matrix, weight, missing)
+        try:
+            step = _normal_solve(data.matrix, weight, missing, deadline)
+        except TimeoutError:
+            break
         z = np.clip(z + weight * (step @ data.matrix), lower, upper)
     return best[: data.n_cells]
 
@@ -90,13 +99,15 @@ def least_divergence(data: Stack) -> Response:
     return respond
 
 
-def refine(data: Stack, respond: Response, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+def refine(
+    data: Stack, respond: Response, multipliers: FloatArray, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray]:
     """Find the optimum from good multipliers, by Newton's method on the dual.
 
     The optimum is the response t to the slopes A'y for the y at which t meets the totals. For least squares
     that equation is piecewise linear, and the steps end at its solution (Qi and Sun, A nonsmooth version of
     Newton's method, Math. Prog. 58, 1993). Returned are t and y with the least violation of the totals that
-    was found; the caller judges it.
+    was found, at the deadline at the latest; the caller judges it.
     """
     A = data.cell_matrix
 
@@ -113,19 +124,22 @@ def refine(data: Stack, respond: Response, multipliers: FloatArray) -> tuple[Flo
             best, least = y, _largest(missing)
         if least <= _enough(data):
             break
-        y = y + _normal_solve(A, weight, missing)
+        try:
+            y = y + _normal_solve(A, weight, missing, deadline)
+        except TimeoutError:
+            break
     return respond(best @ A)[0], best
 
 
-def _normal_solve(A: sparse.csr_array, weight: FloatArray, right: FloatArray) -> FloatArray:
+def _normal_solve(
+    A: sparse.csr_array, weight: FloatArray, right: FloatArray, deadline: float = math.inf
+) -> FloatArray:
     """Solve A diag(weight) A' x = right, regularised."""
     from scipy.sparse import eye_array
-    from scipy.sparse.linalg import splu
 
     normal = (A * weight) @ A.T
     ridge = _RIDGE * max(1.0, float(normal.diagonal().max()))
-    solution: FloatArray = splu((normal + ridge * eye_array(len(right))).tocsc()).solve(right)
-    return solution
+    return solve_symmetric((normal + ridge * eye_array(len(right))).tocsc(), right, deadline)
 
 
 def _enough(data: Stack) -> float:

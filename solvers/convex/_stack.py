@@ -10,7 +10,7 @@ as one, each scaled to cells of about 1, which makes an engine's accuracy mean t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,10 @@ class Stack:
 
         n = self.n_cells
         return csr_array((np.ones(n), (np.arange(n), self.owner)), shape=(n, self.size))
+
+    def without_problems(self) -> Stack:
+        """The data that an engine needs, without the problems that they come from."""
+        return replace(self, reductions=(None,) * self.size)  # type: ignore[arg-type]
 
     def distances(self, cells: FloatArray) -> FloatArray:
         """Distance of each problem at the scaled cell values, in the units that are minimised."""

@@ -13,13 +13,14 @@ References
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from aegis_opt.errors import AegisError, InvalidOption
+from aegis_opt.errors import InvalidOption
 from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
@@ -34,15 +35,15 @@ _TIE_EFFORT = 0.5
 
 
 def solve_cp_sat(
-    reduction: Reduction, norm: str, rng: np.random.Generator, time_limit: float | None = None
+    reduction: Reduction, norm: str, rng: np.random.Generator, deadline: float = math.inf
 ) -> IntegerSolution:
     """Find an integer table closest to the prior by CP-SAT, for whole totals.
 
     Among the closest ones in l1 or linf it looks for one closest in l2, where squares fit into 64 bits, and
-    among those for a random one; the time limit (seconds) and a fixed effort can end that early, the proof of
-    the first objective stands.
+    among those for a random one; the deadline (seconds of `time.monotonic`) and a fixed effort can end that
+    early, the proof of the first objective stands. `TimeoutError` is raised where no table was found.
     """
-    search = _Search(reduction, rng, time_limit)
+    search = _Search(reduction, rng, deadline)
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
     goal = target(reduction, 2.0**50 / (2.0 * most * (search.upper.sum() + 1.0)))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
@@ -68,9 +69,8 @@ def solve_cp_sat(
 class _Search:
     """The whole tables over the allowed cells, and the best one found so far."""
 
-    def __init__(self, reduction: Reduction, rng: np.random.Generator, time_limit: float | None) -> None:
-        self.time_limit = time_limit
-        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    def __init__(self, reduction: Reduction, rng: np.random.Generator, deadline: float) -> None:
+        self.deadline = deadline
         self.rng = rng
         self.rounds = 0
         self.found = self.finished = False
@@ -148,20 +148,16 @@ class _Search:
         self, objective: Any, hints: Iterable[tuple[Any, int]] = (), effort: float = np.inf
     ) -> CpSatSolution | None:
         """Run CP-SAT; None where time ran out and an earlier table stands."""
-        left = self.deadline - time.monotonic()
-        if left <= 0 and self.found:
+        if time.monotonic() > self.deadline and self.found:
             return None
         start = zip(self.tables.cells, self.totals.tolist(), strict=True)
         known = [*start, *hints] if self.found else []
-        found = self.tables.search(objective, known, seconds=left, effort=effort)
+        found = self.tables.search(objective, known, deadline=self.deadline, effort=effort)
         self.rounds += 1
         if found is not None:
             self.found, self.finished = True, found.proved
         elif not self.found:
-            raise AegisError(
-                f"CP-SAT found no table within time_limit={self.time_limit:g} seconds; allow more, or use "
-                "solver='convex' with a rounding"
-            )
+            raise TimeoutError
         return found
 
     def _keeps(self, totals: IntArray) -> bool:

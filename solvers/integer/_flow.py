@@ -19,16 +19,19 @@ References
 
 from __future__ import annotations
 
+import math
+import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aegis_opt._flows import blocking_cut, cheapest_flow
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._margin import BoolArray, IntArray
-from aegis_opt.problem._network import TwoSided, cheapest_flow, two_sided
+from aegis_opt.problem._network import TwoSided, two_sided
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.solvers.integer._costs import (
     Absolutes,
@@ -59,6 +62,12 @@ class Network:
     depth: int  # most totals of one side that a path can visit
     lower: IntArray  # bounds of the class totals
     upper: IntArray
+    deadline: float = math.inf  # seconds of `time.monotonic` at which work on it ends with TimeoutError
+
+    def look_at_the_clock(self) -> None:
+        """Raise `TimeoutError` after the deadline."""
+        if time.monotonic() > self.deadline:
+            raise TimeoutError
 
     def spare(self, cells: IntArray) -> IntArray:
         """Records that each total has left when the cells hold `cells`."""
@@ -107,12 +116,19 @@ def network(reduction: Reduction, graph: TwoSided) -> Network:
     return Network(tail, head, totals, side, depth, np.zeros_like(upper), upper)
 
 
-def solve_flow(reduction: Reduction, graph: TwoSided, norm: str, rng: np.random.Generator) -> IntegerSolution:
+def solve_flow(
+    reduction: Reduction,
+    graph: TwoSided,
+    norm: str,
+    rng: np.random.Generator,
+    deadline: float = math.inf,
+) -> IntegerSolution:
     """Find an integer table closest to the prior by minimum-cost flow, for whole totals with two `sides`.
 
-    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one.
+    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one; the deadline
+    (seconds of `time.monotonic`) can end that early, with `TimeoutError` where no table was found.
     """
-    net = network(reduction, graph)
+    net = replace(network(reduction, graph), deadline=deadline)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
     goal = target(reduction, 2.0**60 / (steepest * (len(net.totals) + 1)))
     error = goal.error(reduction, norm)
@@ -120,18 +136,29 @@ def solve_flow(reduction: Reduction, graph: TwoSided, norm: str, rng: np.random.
     costs: list[Cost] = [Squares.of(reduction, goal, _EXACT_LAYERS)]
     if norm == "l1":
         costs.insert(0, Absolutes.of(goal))
-    if norm == "linf":
-        net, rounds = narrowest(net, goal)
-    for cost in costs:
-        totals, potentials, used = minimise(net, cost)
-        rounds += used
-        if potentials is None:
-            break
-        net = optimal_face(net, cost, totals, potentials)
-    else:
-        totals = _random_table(net, totals, rng)
-    _require_all_totals(reduction, totals)
-    return IntegerSolution(totals, rounds, 0.0 if potentials is not None else np.inf, error)
+    found: IntArray | None = None
+    slack, timed_out = np.inf, False
+    try:
+        if norm == "linf":
+            net, rounds = narrowest(net, goal)
+            slack = 0.0
+        for cost in costs:
+            for totals, potentials in improved(net, cost):
+                found = totals
+                rounds += potentials is None
+            if potentials is None:
+                break
+            slack = 0.0
+            net = optimal_face(net, cost, totals, potentials)
+        else:
+            found = _random_table(net, totals, rng)
+    except TimeoutError:
+        if found is None:
+            raise
+        timed_out = True
+    assert found is not None  # there is a table where no time limit came
+    _require_all_totals(reduction, found)
+    return IntegerSolution(found, rounds, slack, error, timed_out and slack > 0)
 
 
 def _require_all_totals(reduction: Reduction, cells: IntArray) -> None:
@@ -145,15 +172,17 @@ def _require_all_totals(reduction: Reduction, cells: IntArray) -> None:
         raise InfeasibleProblem(NO_WHOLE_TABLE)
 
 
-def minimise(net: Network, cost: Cost) -> tuple[IntArray, IntArray | None, int]:
-    """Minimise a separable convex cost; return totals, the potentials that prove them, and the rounds."""
+def improved(net: Network, cost: Cost) -> Iterator[tuple[IntArray, IntArray | None]]:
+    """Minimise a separable convex cost: yield ever better totals, then those proved, with potentials."""
     totals = _fractional_optimum(net, cost) if cost.wide(net.lower, net.upper).any() else net.lower
-    for rounds in range(1, _ROUNDS + 1):
+    for _ in range(_ROUNDS):
+        net.look_at_the_clock()
         totals = _cheapest_totals(net, cost.segments(totals, net.lower, net.upper))
+        yield totals, None  # before the proof, which can take longer than the flow
         potentials = certificate(net, cost, totals)
         if potentials is not None:
-            return totals, potentials, rounds
-    return totals, None, _ROUNDS
+            yield totals, potentials
+            return
 
 
 def certificate(net: Network, cost: Cost, totals: IntArray) -> IntArray | None:
@@ -167,6 +196,7 @@ def certificate(net: Network, cost: Cost, totals: IntArray) -> IntArray | None:
     fall = cost.layer_slope((totals - 1) // cost.multiplicity)[down]
     potentials = np.zeros(len(net.totals), dtype=np.int64)
     for _ in range(net.depth + 2):
+        net.look_at_the_clock()
         before = potentials.copy()
         np.minimum.at(potentials, net.head[up], potentials[net.tail[up]] + rise)
         np.minimum.at(potentials, net.tail[down], potentials[net.head[down]] - fall)
@@ -203,7 +233,8 @@ def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
     t = _first(goal.closed, ample, each_total_fits)
     for rounds in range(1, _ROUNDS + 1):
         bounded = within(t)
-        inside = _blocking_cut(bounded)
+        supply, capacity = bounded.spare(bounded.lower) * net.side, bounded.upper - bounded.lower
+        inside = blocking_cut(net.tail, net.head, capacity, supply, net.deadline)
         if inside is None:
             return bounded, rounds
         out, back = inside[net.tail] & ~inside[net.head], inside[net.head] & ~inside[net.tail]
@@ -224,28 +255,6 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low + bisect_left(range(low, high), True, key=holds)
 
 
-def _blocking_cut(net: Network) -> BoolArray | None:
-    """Nodes on the source side of a minimum cut that blocks the network, or None where it has a flow."""
-    from ortools.graph.python.max_flow import SimpleMaxFlow
-
-    spare, nodes = net.spare(net.lower), np.arange(len(net.totals))
-    source, sink = len(nodes), len(nodes) + 1
-    solver = SimpleMaxFlow()
-    solver.add_arcs_with_capacity(
-        np.concatenate([net.tail, np.where(net.side > 0, source, nodes)]),
-        np.concatenate([net.head, np.where(net.side > 0, nodes, sink)]),
-        np.concatenate([net.upper - net.lower, spare]),
-    )
-    status = solver.solve(source, sink)
-    if status != solver.OPTIMAL:
-        raise AegisError(f"the maximum flow failed ({status.name}); use engine='cp-sat'")
-    if solver.optimal_flow() == spare[net.side > 0].sum():
-        return None
-    inside = np.zeros(len(nodes) + 2, dtype=bool)
-    inside[solver.get_source_side_min_cut()] = True
-    return inside[: len(nodes)]
-
-
 def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
     """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
     flow = cheapest_flow(
@@ -254,6 +263,7 @@ def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
         arcs.end - arcs.start,
         arcs.slope,
         net.spare(net.lower) * net.side,
+        net.deadline,
     )
     if flow is None:
         raise InfeasibleProblem(NO_WHOLE_TABLE)
@@ -273,6 +283,7 @@ def _fractional_optimum(net: Network, cost: Cost) -> IntArray:
     shift = np.zeros(n_nodes)
     cells = low * m
     for _ in range(_SWEEPS):
+        net.look_at_the_clock()
         before = shift.copy()
         for node, side in ((net.tail, 1), (net.head, -1)):
             free = prior + shift[net.tail] + shift[net.head]

@@ -7,6 +7,7 @@ milliseconds; engine `cp-sat` takes everything else, at the price of a search.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -15,7 +16,7 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import distance
-from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._margin import FloatArray, IntArray
@@ -48,8 +49,7 @@ class Integer(Reconstructor):
         without the histogram; two views without it), "cp-sat" for any problem, "auto" for the first that
         applies.
     time_limit : float, optional
-        Seconds for cp-sat, where it runs; the best table found by then comes back with status TIME_LIMIT and
-        its gap. A flow is not interrupted.
+        Seconds for the engine; the best table found by then comes back with status TIME_LIMIT and its gap.
 
     Examples
     --------
@@ -74,8 +74,6 @@ class Integer(Reconstructor):
         one_of("engine", self.engine, get_args(EngineName))
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
-            if self.engine == "flow":
-                raise InvalidOption("engine 'flow' is not interrupted: leave time_limit out, or use 'cp-sat'")
 
     @property
     def distance_norm(self) -> str:
@@ -86,6 +84,7 @@ class Integer(Reconstructor):
         """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
         require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
         start = time.perf_counter()
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         rng = np.random.default_rng(self.seed)
         reduction = reduce(problem)
         graph = None if self.engine == "cp-sat" else sides(reduction)
@@ -96,9 +95,14 @@ class Integer(Reconstructor):
         built = time.perf_counter()
         try:
             if graph is not None:
-                found = solve_flow(reduction, graph, self.norm, rng)
+                found = solve_flow(reduction, graph, self.norm, rng, deadline)
             else:
-                found = solve_cp_sat(reduction, self.norm, rng, self.time_limit)
+                found = solve_cp_sat(reduction, self.norm, rng, deadline)
+        except TimeoutError as error:
+            raise AegisError(
+                f"engine {'flow' if graph is not None else 'cp-sat'!r} found no table within time_limit="
+                f"{self.time_limit:g} seconds; allow more, or use solver='convex' with a rounding"
+            ) from error
         except InfeasibleProblem as error:
             if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
                 raise

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._symmetric import solve_symmetric
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -38,7 +39,6 @@ def maximise_dual(
     The caller checks A x against b: a stop without reaching `tolerance` is not reported as success here.
     """
     from scipy import sparse
-    from scipy.sparse.linalg import splu
 
     transposed = A.T.tocsr()
     x = p * np.exp(transposed @ v)
@@ -57,13 +57,7 @@ def maximise_dual(
         hessian = (weighted @ transposed).T  # symmetric: transposed it is in the format of the factorisation
         diagonal = b - gradient  # A x, since A is 0 or 1
         hessian.setdiag(np.where(diagonal > 0, (1 + RIDGE) * diagonal, 1.0))  # 1 where a total has no cell
-        factor = splu(
-            hessian,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-        direction = factor.solve(gradient)
+        direction = solve_symmetric(hessian, gradient)
         change = transposed @ direction
         length = min(1.0, LONGEST / max(float(np.abs(change).max()), 1e-300))
         slope = float(direction @ gradient)

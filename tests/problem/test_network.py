@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aegis_opt._flows import cheapest_flow
 from aegis_opt.problem._feasibility import incidence, numbered
-from aegis_opt.problem._network import _coloured, cheapest_flow, two_sided
+from aegis_opt.problem._network import _coloured, two_sided
 
 
 def test_odd_cycles_have_no_two_sides_and_even_ones_do() -> None:

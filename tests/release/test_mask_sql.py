@@ -119,7 +119,7 @@ def test_every_dialect_can_be_parsed_back(dialect):
 def test_whatever_is_given_as_a_table_stays_a_name():
     sql = Configuration({"age": Suppress()}).to_sql(table="people; DROP TABLE people")
     assert sql.endswith('FROM "people; DROP TABLE people"')
-    with pytest.raises(InvalidOption, match="names no table in spark"):
+    with pytest.raises(ao.errors.InvalidOption, match="names no table in spark"):
         Configuration({"age": Suppress()}).to_sql("spark", "{source}")
 
 

@@ -106,7 +106,7 @@ def test_a_generous_time_limit_and_a_tolerance_change_nothing() -> None:
 
 
 def test_an_engine_that_gives_up_is_named_with_others_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convex_models, "_solve", lambda program, engine, options: ("solver_error", 0.0))
+    monkeypatch.setattr(convex_models, "_solve", lambda *_: ("solver_error", 0.0))
     problem = ao.Problem.from_table([[3, 1], [1, 8]], [0, 0])
     with pytest.raises(ao.AegisError, match=r"CLARABEL gave up .*solver_error.*'OSQP'"):
         Convex(norm="l2").reconstruct(problem)

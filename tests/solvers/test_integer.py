@@ -218,7 +218,6 @@ def test_the_phases_are_timed():
         ({"time_limit": 0}, "positive"),
         ({"time_limit": float("nan")}, "positive"),
         ({"time_limit": "1 s"}, "positive"),
-        ({"time_limit": 1.0, "engine": "flow"}, "not interrupted"),
         ({"gap": 0.1}, "no option 'gap'"),
     ],
 )
