@@ -81,7 +81,7 @@ def run(
     """Solve one program of a stack; the form "bounded" takes least and largest values of the cells.
 
     A time limit counts from here, compilation included. A program that may take longer than a second is
-    compiled and solved in a child process, which is killed on Ctrl-C and `SECONDS_TO_RETURN` seconds after the limit:
+    compiled and solved in a child process, which is killed on Ctrl-C and `SECONDS_TO_RETURN` after the limit:
     engines look at the clock between their iterations only.
     """
     start = time.perf_counter()

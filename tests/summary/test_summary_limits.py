@@ -35,7 +35,7 @@ def document(**changes: Any) -> dict[str, Any]:
     }
 
 
-def load(folder: Path, content: Any, name: str = "s.json") -> Summary:
+def load(folder: Path, content: Any, name: str = "s.json") -> Any:
     """Write a file, from a document or as it is, and load it."""
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     (folder / name).write_bytes(data)
