@@ -12,7 +12,7 @@ import numpy.typing as npt
 from aegis_opt.advisor._question import Question
 from aegis_opt.advisor._question import Scope as Scope
 from aegis_opt.advisor._solved import SolvedTables
-from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
+from aegis_opt.errors import InfeasibleProblem, InvalidInput, RoundingImpossible
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -81,7 +81,7 @@ def estimate(
         problems = solved.problems(name, question.scope, question.histograms)
         try:
             before, used = _reconstruct(solved, problems, question, position)
-        except (InfeasibleProblem, RoundingImpossible) as error:
+        except (InfeasibleProblem, InvalidInput, RoundingImpossible) as error:
             raise type(error)(f"attribute {name!r}: {error}") from error
         values = _measured(question.measure, [np.asarray(result.table) for result in used])
         values = values.reshape(question.replicates, len(problems))

@@ -165,6 +165,9 @@ class _System:
     def of(cls, problem: Problem) -> _System:
         from scipy import sparse
 
+        from aegis_opt.problem._linear_program import require_room
+
+        require_room(len(problem.margins) * problem.prior.size)
         zeros = problem.structural_zeros
         cells = np.arange(problem.prior.size) if zeros is None else np.flatnonzero(~zeros)
         margins = problem.margins

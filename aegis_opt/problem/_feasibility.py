@@ -34,6 +34,13 @@ def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_a
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(sum(sizes), n_cells))
 
 
+def fits(members: Sequence[IntArray]) -> bool:
+    """Whether there is room for the linear program of `support`: the cells twice, and the totals."""
+    from aegis_opt.problem import _linear_program
+
+    return 3 * sum(len(member) for member in members) <= _linear_program.MOST_ENTRIES
+
+
 def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
     """Cells that are positive in some solution of A x = b, x >= 0; None where the engine finds no solution.
 

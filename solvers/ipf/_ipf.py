@@ -24,7 +24,7 @@ from aegis_opt.errors import InfeasibleProblem
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
-from aegis_opt.problem._feasibility import incidence, numbered, support
+from aegis_opt.problem._feasibility import fits, incidence, numbered, support
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
@@ -193,7 +193,12 @@ class _State:
         return True
 
     def drop_empty(self, problem: Problem) -> None:
-        """Remove the cells that are 0 in every feasible table; there scaling would tend to 0 slowly."""
+        """Remove the cells that are 0 in every feasible table; there scaling would tend to 0 slowly.
+
+        Where there is no room for the linear program that finds them, none is removed.
+        """
+        if not fits(self.members):
+            return
         positive = support(*self._system())
         if positive is None:
             self.refuse_infeasible(problem)
