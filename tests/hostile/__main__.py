@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from importlib import import_module
 
 from families import Family, families
 from workers import Worker
@@ -69,11 +68,9 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that a case may take")
     parser.add_argument("--memory", type=float, help="gigabytes of data that a process may hold")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: %(default)s)")
-    parser.add_argument("--module", action="append", default=[], help="a module with further families")
+    parser.add_argument("--module", action="append", default=[], help="only the families of this module")
     options = parser.parse_args()
-    for module in options.module:
-        import_module(module)
-    known = families()
+    known = families(options.module)
     for name in options.families:
         if name not in known:
             parser.error(f"there is no family {name!r}; there are {', '.join(known)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -35,8 +35,9 @@ def family(*, seconds: float) -> Callable[[Check], Check]:
     return register
 
 
-def families() -> dict[str, Family]:
-    """Return all families by name."""
-    for path in sorted(Path(__file__).parent.glob("*_cases.py")):
-        import_module(path.stem)
+def families(modules: Sequence[str] = ()) -> dict[str, Family]:
+    """Return the families of some modules by name; by default of all that are here."""
+    here = sorted(path.stem for path in Path(__file__).parent.glob("*_cases.py"))
+    for module in modules or here:
+        import_module(module)
     return dict(_FOUND)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import traceback
-from importlib import import_module
 from multiprocessing.connection import Connection
 
 from families import families
@@ -58,9 +57,7 @@ def serve(pipe: Connection, modules: list[str], memory: float | None) -> None:
         import resource  # not on Windows
 
         resource.setrlimit(resource.RLIMIT_DATA, (int(memory * 1e9),) * 2)
-    for module in modules:
-        import_module(module)
-    known = families()
+    known = families(modules)
     pipe.send(None)
     while True:
         try:
