@@ -49,7 +49,8 @@ def select_sql(
     dialect : {"duckdb", "spark", "postgresql", "snowflake"}
         What to write it in.
     table : str
-        The table to mask, as that dialect names it (``schema.people``).
+        The table to mask, as that dialect names it (``schema.people``). For Spark also a name in braces, which
+        ``session.sql(text, people=frame)`` replaces by a DataFrame.
     columns : sequence of str, optional
         What to select, in order: the masked attributes and any others, which stay as they are. By default
         the masked attributes only.
@@ -218,7 +219,10 @@ def _translated(
 
 
 def _named_table(table: str, dialect: str) -> exp.Table:
-    """Return a table by its name; a function, a parameter or an address that an engine fetches is none."""
+    """Return a table by its name; a function or an address that an engine fetches is none.
+
+    In Spark, a name in braces stands for a DataFrame: ``session.sql(text, people=frame)``.
+    """
     import sqlglot
     from sqlglot import exp
 
@@ -232,6 +236,8 @@ def _named_table(table: str, dialect: str) -> exp.Table:
         found = exp.to_table(table, dialect=DIALECTS[dialect])
     except (sqlglot.errors.SqlglotError, ValueError) as error:  # the latter: too many dots
         raise refused from error
+    if dialect == "spark" and re.fullmatch(r"\{[^\W\d]\w*\}", table):
+        return found
     parts = found.parts
     if found.find(exp.Dot) or not all(isinstance(part, exp.Identifier) and part.name for part in parts):
         raise refused
