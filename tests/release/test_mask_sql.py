@@ -120,9 +120,9 @@ def test_whatever_is_given_as_a_table_stays_a_name():
     sql = Configuration({"age": Suppress()}).to_sql(table="people; DROP TABLE people")
     assert sql.endswith('FROM "people; DROP TABLE people"')
     assert Configuration({"age": Suppress()}).to_sql("spark", "{source}").endswith("FROM {source}")
-    for dialect, table in (("postgresql", "{source}"), ("spark", "{source.x}"), ("spark", "read('x')")):
-        with pytest.raises(ao.errors.InvalidOption, match=f"names no table in {dialect}"):
-            Configuration({"age": Suppress()}).to_sql(dialect, table)
+    assert Configuration({"age": Suppress()}).to_sql("postgresql", "{source}").endswith('FROM "{source}"')
+    with pytest.raises(ao.errors.InvalidOption, match="names no table in spark"):
+        Configuration({"age": Suppress()}).to_sql("spark", "read('x')")
 
 
 def test_a_column_that_is_called_like_the_lookup_is_not_mixed_up(connection):

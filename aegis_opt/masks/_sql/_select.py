@@ -49,8 +49,8 @@ def select_sql(
     dialect : {"duckdb", "spark", "postgresql", "snowflake"}
         What to write it in.
     table : str
-        The table to mask, as that dialect names it (``schema.people``). For Spark also a name in braces, which
-        ``session.sql(text, people=frame)`` replaces by a DataFrame.
+        The table to mask, as that dialect names it (``schema.people``). For Spark also a name in braces,
+        which ``session.sql(text, people=frame)`` replaces by a DataFrame.
     columns : sequence of str, optional
         What to select, in order: the masked attributes and any others, which stay as they are. By default
         the masked attributes only.
