@@ -45,7 +45,7 @@ def _clinic(arguments: argparse.Namespace) -> None:
     summary_file, picture = Path(arguments.output, "summary.json"), Path(arguments.output, "ranking.png")
     with progress(arguments, "making the clinic") as report:
         data = datasets.clinic(arguments.rows or DEMO_ROWS, seed=arguments.seed or 0)
-        summary = summarize(data.frame, data.label, data.configurations)
+        summary = summarize(data.frame, data.label, data.configurations, histograms=True)
         summary.save(summary_file)
         advice = advise(summary_file, measure, progress=report)
         truth = {str(name): float(pud) for name, pud in true_deviation(data, measure).items()}
@@ -88,8 +88,9 @@ def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str
         f"Which of {len(summary.configurations)} maskings best keeps what predicts {data.label} "
         f"({len(summary.label_values)} classes)? The advisor may not see the patients."
     )
+    histograms = sum(a.histogram is not None for a in summary.attributes.values())
     shared = (
-        f"{tables} masked tables, the label counts and {len(attributes)} histograms, {raw}: "
+        f"{tables} masked tables, the label counts and {histograms} histograms, {raw}: "
         f"{file}, {size_of(file)}."
     )
     return [

@@ -53,7 +53,10 @@ def test_demo_ranks_the_clinic_and_leaves_picture_and_summary(run: Run, tmp_path
     code, out, err = run("demo", "--rows", 300, "--seed", 3, "--output", tmp_path / "new")
     assert (code, err) == (0, "")
     data = ao.datasets.clinic(300, seed=3)
-    expected = ao.advise(ao.summarize(data.frame, data.label, data.configurations), "mi")
+    summary = ao.Summary.load(tmp_path / "new" / "summary.json")
+    assert summary == ao.summarize(data.frame, data.label, data.configurations, histograms=True)
+    assert "3 histograms" in out
+    expected = ao.advise(summary, "mi")
     assert printed_ranking(out) == [*expected.ranking["configuration"].head(8)]
     assert f"Best       {expected.best}" in out
     assert "truly the best" in out
