@@ -35,7 +35,7 @@ class ScoreValues:
 class Score(ABC):
     """A way to score configurations.
 
-    Parameters
+    Attributes
     ----------
     name : str
         By which `advise(measure=...)` finds the score in a summary.
