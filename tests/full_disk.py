@@ -1,4 +1,4 @@
-"""A disk that is full: a small tmpfs, which only root may mount."""
+"""A disk that is full: a small tmpfs, which only root may mount; others test a limit on the size of files."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
-from aegis_opt.summary._shared_data import SharedData, check_names
+from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
 MOST_RECORDS = 2**53
 """How many records a summary may count: beyond, floating-point numbers do not tell two counts apart."""
@@ -165,7 +165,8 @@ class Summary(SharedData):
         self._check_label()
         for name, attribute in self.attributes.items():
             self._check_attribute(name, attribute)
-        self._check_configurations()
+        sizes = {name: len(attribute.tables) for name, attribute in self.attributes.items()}
+        check_configurations(self.configurations, sizes, "table")
         if self.numbers is not None and self.numbers.configurations != self.configurations:
             raise SummaryError("the scores of a summary must be of the same configurations as its tables")
 
@@ -356,24 +357,6 @@ class Summary(SharedData):
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
             ):
                 raise SummaryError(f"totals disagree: {what} has other group totals than the histogram")
-
-    def _check_configurations(self) -> None:
-        if not self.configurations:
-            raise SummaryError("a summary needs at least one configuration")
-        for name, chosen in self.configurations.items():
-            if set(chosen) != set(self.attributes):
-                odd = sorted(set(chosen) ^ set(self.attributes))
-                raise SummaryError(
-                    f"configuration {shown(name)} must choose a table of every attribute and no others; "
-                    f"check {shown(odd)}"
-                )
-            for attribute, index in chosen.items():
-                n_tables = len(self.attributes[attribute].tables)
-                if not is_whole(index) or not 0 <= index < n_tables:
-                    raise SummaryError(
-                        f"configuration {shown(name)} chooses table {shown(index)} of {shown(attribute)}, "
-                        f"which has tables 0 to {n_tables - 1}"
-                    )
 
 
 def merge_rows(table: IntArray, groups: IntArray) -> IntArray:

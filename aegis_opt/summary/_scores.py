@@ -14,7 +14,7 @@ import pandas as pd
 from aegis_opt._options import is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
-from aegis_opt.summary._shared_data import SharedData, check_names
+from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
 Number = float | None
 """A number, or None where there is none."""
@@ -158,14 +158,14 @@ class ScoreSummary(SharedData):
             scores=MappingProxyType(dict(self.scores)),
         )
         check_names(self.label, self.attributes, self.configurations)
-        if not self.configurations or not self.attributes:
-            raise SummaryError("a summary needs at least one configuration and one attribute")
+        if not self.attributes:
+            raise SummaryError("a summary of scores needs at least one attribute")
         for name, attribute in self.attributes.items():
             attribute.check(name)
             if set(attribute.measures) != set(self.measures):
                 raise SummaryError(f"attribute {shown(name)} has other measures than the first attribute")
-        for name, chosen_masks in self.configurations.items():
-            self._check_configuration(name, chosen_masks)
+        sizes = {name: len(attribute.masks) for name, attribute in self.attributes.items()}
+        check_configurations(self.configurations, sizes, "mask")
         for name, score in self.scores.items():
             score.check(name, self.configurations)
 
@@ -205,21 +205,6 @@ class ScoreSummary(SharedData):
             f"{len(self.configurations)} configurations, scores {', '.join(self.scores) or 'none'}, "
             f"measures {', '.join(self.measures) or 'none'})"
         )
-
-    def _check_configuration(self, name: str, chosen: Mapping[str, int]) -> None:
-        if set(chosen) != set(self.attributes):
-            odd = sorted(set(chosen) ^ set(self.attributes))
-            raise SummaryError(
-                f"configuration {shown(name)} must choose a mask of every attribute and no others; "
-                f"check {shown(odd)}"
-            )
-        for attribute, index in chosen.items():
-            n_masks = len(self.attributes[attribute].masks)
-            if not is_whole(index) or not 0 <= index < n_masks:
-                raise SummaryError(
-                    f"configuration {shown(name)} chooses mask {shown(index)} of {shown(attribute)}, "
-                    f"which has masks 0 to {n_masks - 1}"
-                )
 
 
 def _check_number(value: object, where: str) -> None:

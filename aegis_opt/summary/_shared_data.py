@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from aegis_opt._json import check_text
+from aegis_opt._options import is_whole
+from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 
 
@@ -55,3 +57,24 @@ def check_names(label: object, attributes: Iterable[object], configurations: Ite
             if not isinstance(name, str) or not name:
                 raise SummaryError(f"the name of the {what} must be a text that is not empty, not {name!r}")
             check_text(name, SummaryError)
+
+
+def check_configurations(
+    configurations: Mapping[str, Mapping[str, int]], sizes: Mapping[str, int], what: str
+) -> None:
+    """Refuse configurations that do not choose one of the tables, or masks, of every attribute."""
+    if not configurations:
+        raise SummaryError("a summary needs at least one configuration")
+    for name, chosen in configurations.items():
+        if set(chosen) != set(sizes):
+            odd = sorted(set(chosen) ^ set(sizes))
+            raise SummaryError(
+                f"configuration {shown(name)} must choose a {what} of every attribute and no others; "
+                f"check {shown(odd)}"
+            )
+        for attribute, index in chosen.items():
+            if not is_whole(index) or not 0 <= index < sizes[attribute]:
+                raise SummaryError(
+                    f"configuration {shown(name)} chooses {what} {shown(index)} of {shown(attribute)}, "
+                    f"which has {what}s 0 to {sizes[attribute] - 1}"
+                )
