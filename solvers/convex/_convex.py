@@ -57,6 +57,7 @@ from aegis_opt.solvers.convex._polish import (
     polish,
     reconciled,
     refine,
+    refine_within,
 )
 from aegis_opt.solvers.convex._stack import Stack, stack
 
@@ -270,11 +271,12 @@ def _refined(
     data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response, deadline: float
 ) -> tuple[FloatArray, FloatArray]:
     """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
-    better = np.zeros(data.size, dtype=bool)
-    exact, exact_multipliers = cells, multipliers
-    if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
+    if len(data.lower):
+        exact, exact_multipliers, better = refine_within(data, respond, cells, multipliers, deadline)
+    else:
         exact, exact_multipliers = refine(data, respond, multipliers, deadline)
-        better = data.violations(exact) <= 1e-9 * data.scale
+        better = np.ones(data.size, dtype=bool)
+    better &= data.violations(exact) <= 1e-9 * data.scale
     if better.all():
         return polish(data, exact, deadline), exact_multipliers
     cells = polish(data, np.where(better[data.owner], exact, cells), deadline)

@@ -2,12 +2,13 @@
 
 `reconciled` makes the totals agree exactly before, `polish` meets them after, for every norm. `refine` goes
 further for l2 and kl: it finds the optimum itself, because an objective that is right to 1e-10 still allows
-cells that are off by 1e-5 of their size.
+cells that are off by 1e-5 of their size. `refine_within` does so where there are two-sided constraints.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.problem._consistency import tolerance
-from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._margin import BoolArray, FloatArray
 from aegis_opt.problem._symmetric import solve_symmetric
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
@@ -129,6 +130,53 @@ def refine(
         except TimeoutError:
             break
     return respond(best @ A)[0], best
+
+
+def refine_within(
+    data: Stack, respond: Response, cells: FloatArray, multipliers: FloatArray, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Find the optimum where slacks have bounds, from a good table `cells` and its multipliers.
+
+    An active-set method: the slacks that seem to be held by a bound are put there, the rows of the others
+    are left out, `refine` solves what remains, and the guess is corrected where a slack leaves its bounds or
+    its multiplier pushes it off its bound. Returned are the cells, the multipliers, and the problems for
+    which the guess came to be right: their table is the optimum.
+    """
+    row_of = data.matrix[:, data.n_cells :].tocsc().indices
+    values, empty = data.slacks(cells), np.zeros(0)
+    room = np.minimum(values - data.lower, data.upper - values)
+    tight = np.abs(multipliers[row_of]) > room
+    low = values - data.lower < data.upper - values
+    rounding = _enough(data)
+    for _ in range(STEPS):
+        right = data.right.copy()
+        right[row_of] = np.where(low, data.lower, data.upper)
+        used = np.ones(len(right), dtype=bool)
+        used[row_of[~tight]] = False
+        part = replace(
+            data,
+            matrix=data.cell_matrix[used],
+            right=right[used],
+            row_owner=data.row_owner[used],
+            slack_owner=np.zeros(0, dtype=np.int64),
+            lower=empty,
+            upper=empty,
+        )
+        found, y = refine(part, respond, multipliers[used], deadline)
+        all_multipliers = np.zeros(len(right))
+        all_multipliers[used] = y
+        values = (data.cell_matrix @ found)[row_of]
+        below, above = values < data.lower - rounding, values > data.upper + rounding
+        outside = ~tight & (below | above)
+        pushed_off = tight & (all_multipliers[row_of] * np.where(low, 1.0, -1.0) < 0)
+        wrong = outside | pushed_off
+        if not wrong.any() or time.monotonic() >= deadline:
+            break
+        low = np.where(outside, below, low)
+        tight = tight ^ wrong
+    right_guess = np.ones(data.size, dtype=bool)
+    right_guess[data.slack_owner[wrong]] = False
+    return found, all_multipliers, right_guess
 
 
 def _normal_solve(
