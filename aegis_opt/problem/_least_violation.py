@@ -29,11 +29,12 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, eq=False)
 class LeastViolation:
-    """A table x >= 0 with the least sum of abs(A x - b), and the multipliers of the equations."""
+    """A table x >= 0 with the least sum of abs(A x - b), and the multipliers of equations and limits."""
 
     cells: FloatArray
     largest: float  # the largest abs(A x - b), or violation of a limit
     multipliers: FloatArray
+    limit_multipliers: FloatArray
 
 
 def least_violation(
@@ -92,7 +93,7 @@ def least_violation(
             largest = max(largest, -float(spare.min()))
         improved = best is None or largest < 0.5 * best.largest
         if best is None or largest < best.largest:
-            best = LeastViolation(cells, largest, outcome.eqlin.marginals)
+            best = LeastViolation(cells, largest, outcome.eqlin.marginals, outcome.ineqlin.marginals)
         if largest <= enough or not improved:
             break
         unit = power_of_two(largest)

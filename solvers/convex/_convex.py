@@ -35,8 +35,8 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS
-from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._conflict import has_solution, infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import Reduction, reduce
@@ -302,4 +302,4 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
         if violation > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+            raise infeasible(problem)

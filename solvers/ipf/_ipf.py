@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import flag, number, whole_number
-from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._conflict import has_solution, infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._feasibility import fits, incidence, numbered, support
@@ -218,7 +217,7 @@ class _State:
     def refuse_infeasible(self, problem: Problem) -> None:
         """Raise where the violation that is left cannot be removed by any table."""
         if self.violation() > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+            raise infeasible(problem)
 
     def duality_gap(self) -> float:
         """Bound on how far the divergence is from its least value, relative to that.
