@@ -209,6 +209,8 @@ class Reconstructor(ABC):
         start = time.perf_counter()
         evidence = self._judge(problem, agreed, table, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
+        if evidence["status"] in (Status.NOT_CONVERGED, Status.VIOLATED):
+            gap = None  # a bound on the distance says nothing about a table that misses totals
         return Reconstruction(
             **evidence,
             norm=self.distance_norm,

@@ -28,10 +28,12 @@ def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_a
     """Stack margins into one 0/1 matrix: row = known total, column = cell; arguments as in `numbered`."""
     from scipy import sparse
 
-    n_cells = len(members[0])
-    rows = numbered(members, sizes).ravel()
-    columns = np.tile(np.arange(n_cells), len(members))
-    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(sum(sizes), n_cells))
+    n_margins, n_cells = len(members), len(members[0])
+    # by columns, each of which has one entry per margin: nothing needs sorting
+    entries = numbered(members, sizes).T.ravel()
+    starts = n_margins * np.arange(n_cells + 1)
+    shape = sum(sizes), n_cells
+    return sparse.csc_array((np.ones(len(entries)), entries, starts), shape=shape).tocsr()
 
 
 def fits(members: Sequence[IntArray]) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def solve_symmetric(matrix: sparse.csc_array, right: FloatArray, deadline: float
     fill = largest_fill(matrix)
     if fill <= QUICK_FILL:
         return _factorised(matrix, right)
-    found, exact = _conjugate_gradients(matrix, right, deadline)
+    found, exact = conjugate_gradients(lambda x: matrix @ x, matrix.diagonal(), right, deadline)
     if exact or fill > LARGEST_FILL or deadline < math.inf:
         return found
     return interruptible(lambda: _factorised(matrix, right))
@@ -69,18 +70,26 @@ def _factorised(matrix: sparse.csc_array, right: FloatArray) -> FloatArray:
     return solution
 
 
-def _conjugate_gradients(
-    matrix: sparse.csc_array, right: FloatArray, deadline: float
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray],
+    diagonal: FloatArray,
+    right: FloatArray,
+    deadline: float = math.inf,
 ) -> tuple[FloatArray, bool]:
-    """Solve by conjugate gradients with the diagonal as preconditioner; also tell whether they ended."""
+    """Solve by conjugate gradients with the diagonal as preconditioner; also tell whether they ended.
+
+    The matrix is given by what it does to a vector. `TimeoutError` is raised at the deadline.
+    """
     from scipy.sparse import diags_array
-    from scipy.sparse.linalg import cg
+    from scipy.sparse.linalg import LinearOperator, cg
 
     def look_at_the_clock(_: Any) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError
 
-    inverse = diags_array(1.0 / matrix.diagonal())
+    n = len(right)
+    matrix = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    inverse = diags_array(1.0 / diagonal)
     found, info = cg(
         matrix, right, rtol=_ACCURACY, atol=0.0, maxiter=_STEPS, M=inverse, callback=look_at_the_clock
     )

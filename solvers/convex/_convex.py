@@ -49,7 +49,7 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, Form, run
+from aegis_opt.solvers.convex._models import ConvexSolution, Form, not_run, run
 from aegis_opt.solvers.convex._polish import (
     Response,
     least_divergence,
@@ -148,8 +148,11 @@ class Convex(Reconstructor):
         start = time.perf_counter()
         engine = choose_engine(self.engine, self.norm)
         options = engine_options(engine, self.tolerance, self._left(deadline))
-        outcomes = [run(cast("Form", self.norm), data, engine, options)]
-        first = outcomes[0]
+        if time.monotonic() < deadline - _FINISH:
+            first = run(cast("Form", self.norm), data, engine, options)
+        else:
+            first = not_run(data, engine)
+        outcomes = [first]
         if first.cells is None and first.status != "user_limit":
             return self._after_failure(data, first, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.

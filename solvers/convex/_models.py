@@ -95,9 +95,13 @@ def run(
     try:
         return in_child(_run, *question, seconds=None if limit is None else limit + SECONDS_TO_RETURN)
     except TimeoutError:
-        wall = time.perf_counter() - start
-        none = np.zeros(len(data.right))
-        return ConvexSolution(engine, "user_limit", None, none, 0, wall, wall, timed_out=True)
+        return not_run(data, engine, time.perf_counter() - start)
+
+
+def not_run(data: Stack, engine: str, seconds: float = 0.0) -> ConvexSolution:
+    """What is known of a program whose time was over before its engine had found anything."""
+    nothing = np.zeros(len(data.right))
+    return ConvexSolution(engine, "user_limit", None, nothing, 0, seconds, seconds, timed_out=True)
 
 
 def _takes_long(data: Stack) -> bool:

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt._options import flag, number, whole_number
 from aegis_opt.problem._conflict import has_solution, infeasible
 from aegis_opt.problem._consistency import tolerance
@@ -157,6 +158,7 @@ class _State:
     def scale(self, passes: int, tolerance: float) -> tuple[int, float]:
         """Scale to each margin in turn; return the passes done and the violation left."""
         for done in range(1, passes + 1):
+            look_for_ctrl_c()
             for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
                 current = np.bincount(member, weights=self.x, minlength=len(total))
                 factor = np.divide(total, current, out=np.ones_like(total), where=current > 0)

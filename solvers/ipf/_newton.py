@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import solve_symmetric
 
@@ -45,6 +46,7 @@ def maximise_dual(
     best = np.inf
     stalled = 0
     for step in range(max_steps):
+        look_for_ctrl_c()
         gradient = b - A @ x
         violation = float(np.abs(gradient).max())
         if violation <= tolerance:

@@ -110,6 +110,8 @@ def check_refusal(error: ao.AegisError, options: Options, feasible: bool) -> Non
         assert contradictory or "no whole one" in str(error), (options, error)
     elif isinstance(error, RoundingImpossible):
         assert options["rounding"] in ("controlled", "hypergeometric", "nearest"), (options, error)
+    elif options["rounding"] == "hypergeometric":  # it is for the table of least divergence
+        assert options.get("norm", "kl") != "kl" or not feasible, (options, error)
     else:  # it takes one view; a repair can be fractional
         assert options["solver"] == "sampling" or (is_whole(options) and not feasible), (options, error)
 
