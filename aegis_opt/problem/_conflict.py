@@ -14,8 +14,9 @@ from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
-from aegis_opt.problem._irreducible import Equations
+from aegis_opt.problem._irreducible import Conflict, Equations
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
+from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._problem import Problem
 from aegis_opt.problem._view import View
@@ -57,7 +58,7 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
     small = problem.shape[0] * problem.shape[1] <= LARGEST_EXPLAINED
     direct = list(direct_conflicts(problem, pairwise=True))
     system = _System.of(problem) if small or not direct else None
-    conflict = None if system is None else system.equations.conflict()
+    conflict = None if system is None else _conflict(system)
     if direct:
         more = f" (and {len(direct) - 3} more)" if len(direct) > 3 else ""
         text = f"the known totals disagree: {'; '.join(direct[:3])}{more}."
@@ -69,8 +70,8 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
         if not conflict.irreducible:
             text += " Some of them may not be needed for that: there was no time to leave them out."
     else:
-        text = "no table was found that meets the totals, though they hardly contradict each other."
-    if system is not None and small:
+        text = "no table meets all the totals."
+    if conflict is not None and small:
         changes = reconcile(problem, "repair").changes
         shown = "; ".join(changes[:5]) + (f"; ... ({len(changes)} in all)" if len(changes) > 5 else "")
         text += f" Least repair: {shown}."
@@ -82,8 +83,30 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
     return error
 
 
+def _conflict(system: _System) -> Conflict | None:
+    """Find the totals in conflict, where there is time for it."""
+    try:
+        return system.equations.conflict()
+    except TimeoutError:
+        return None
+
+
+def is_infeasible(problem: Problem) -> bool:
+    """Whether no table (of any non-negative numbers) meets all totals and constraints, if that can be shown.
+
+    It is not shown where a linear program takes too long.
+    """
+    try:
+        return not has_solution(problem)
+    except TimeoutError:
+        return False
+
+
 def has_solution(problem: Problem) -> bool:
-    """Whether some table (of any non-negative numbers) meets all totals and constraints."""
+    """Whether some table (of any non-negative numbers) meets all totals and constraints.
+
+    `TimeoutError` is raised where a linear program takes too long to tell.
+    """
     system = _System.of(problem)
     found = system.least_violation()
     return found is not None and found.largest <= system.slack
@@ -111,7 +134,13 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     [1.75, 4.75]
     """
     system = _System.of(problem)
-    found = system.least_violation()
+    try:
+        found = system.least_violation()
+    except TimeoutError as error:
+        raise AegisError(
+            f"on_conflict={how!r} takes a linear program that did not end within {MOST_SECONDS:g} seconds: "
+            "coarsen the attribute or the label, use fewer views of it, or correct the totals"
+        ) from error
     if found is None:
         raise _impossible_constraints(problem)
     slack = tolerance(problem)
@@ -164,8 +193,6 @@ class _System:
     @classmethod
     def of(cls, problem: Problem) -> _System:
         from scipy import sparse
-
-        from aegis_opt.problem._linear_program import require_room
 
         require_room(len(problem.margins) * problem.prior.size)
         zeros = problem.structural_zeros

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aegis_opt.problem import _linear_program
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
@@ -51,7 +52,10 @@ class Equations:
     rows: IntArray  # numbers of the equations where they come from
 
     def conflict(self, seconds: float = MOST_SECONDS) -> Conflict | None:
-        """Find an irreducible conflict; None where the equations can hold together."""
+        """Find an irreducible conflict; None where the equations can hold together.
+
+        `TimeoutError` is raised where the first program takes too long, the one for all equations.
+        """
         suspects = self._suspects()
         if suspects is None:
             return None
@@ -60,17 +64,18 @@ class Equations:
         for row, owner in [(row, -1) for row in needed.rows] + [(-1, owner) for owner in set(needed.owner)]:
             if row not in needed.rows and owner not in needed.owner:
                 continue  # left out with another one
-            if time.monotonic() > deadline:
-                return Conflict(needed.rows, np.unique(needed.owner), irreducible=False)
             rest = needed._chosen(needed.rows != row, needed.owner[needed.owner != owner])
-            fewer = rest._suspects()
+            try:
+                fewer = rest._suspects(deadline - time.monotonic())
+            except TimeoutError:
+                return Conflict(needed.rows, np.unique(needed.owner), irreducible=False)
             if fewer is not None:
                 needed = rest._chosen(*fewer)
         return Conflict(needed.rows, np.unique(needed.owner), irreducible=True)
 
-    def _suspects(self) -> tuple[BoolArray, IntArray] | None:
+    def _suspects(self, seconds: float = _linear_program.MOST_SECONDS) -> tuple[BoolArray, IntArray] | None:
         """Choose equations and owners of limits that are impossible together; None where all can hold."""
-        found, owners = self._least_violation(), np.unique(self.owner)
+        found, owners = self._least_violation(seconds), np.unique(self.owner)
         if found is None:  # the limits alone are impossible
             return np.zeros(len(self.b), dtype=bool), owners
         if found.largest <= self.slack:
@@ -80,14 +85,14 @@ class Equations:
         if chosen[0].all() and len(chosen[1]) == len(owners):
             return chosen
         # multipliers are inexact: what they single out is taken where it is impossible indeed
-        fewer = self._chosen(*chosen)._least_violation()
+        fewer = self._chosen(*chosen)._least_violation(seconds)
         if fewer is None or fewer.largest > self.slack:
             return chosen
         return np.ones(len(self.b), dtype=bool), owners
 
-    def _least_violation(self) -> LeastViolation | None:
+    def _least_violation(self, seconds: float) -> LeastViolation | None:
         C, limits = (self.C, self.limits) if len(self.limits) else (None, None)
-        return least_violation(self.A, self.b, C, limits, enough=self.slack / 100)
+        return least_violation(self.A, self.b, C, limits, enough=self.slack / 100, seconds=seconds)
 
     def _chosen(self, rows: BoolArray, owners: IntArray) -> Equations:
         """Keep some equations, and the limits of some owners, over as few variables as they need."""

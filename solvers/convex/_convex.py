@@ -36,7 +36,7 @@ import numpy as np
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS
 from aegis_opt.errors import AegisError
-from aegis_opt.problem._conflict import has_solution, infeasible
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import Reduction, reduce
@@ -49,7 +49,7 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, Form, not_run, run
+from aegis_opt.solvers.convex._models import LEAST_LIMIT, ConvexSolution, Form, run
 from aegis_opt.solvers.convex._polish import (
     Response,
     least_divergence,
@@ -148,11 +148,8 @@ class Convex(Reconstructor):
         start = time.perf_counter()
         engine = choose_engine(self.engine, self.norm)
         options = engine_options(engine, self.tolerance, self._left(deadline))
-        if time.monotonic() < deadline - _FINISH:
-            first = run(cast("Form", self.norm), data, engine, options)
-        else:
-            first = not_run(data, engine)
-        outcomes = [first]
+        outcomes = [run(cast("Form", self.norm), data, engine, options)]
+        first = outcomes[0]
         if first.cells is None and first.status != "user_limit":
             return self._after_failure(data, first, build)
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
@@ -180,7 +177,7 @@ class Convex(Reconstructor):
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
-        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), 1e-3)
+        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), LEAST_LIMIT)
 
     def _certified(
         self,
@@ -304,5 +301,5 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
-        if violation > tolerance(problem) and not has_solution(problem):
+        if violation > tolerance(problem) and is_infeasible(problem):
             raise infeasible(problem)
