@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -90,7 +90,8 @@ def look_for_ctrl_c() -> None:
     main = threading.main_thread()
     if threading.current_thread() is main:
         return
-    handled = sys._current_exceptions().get(main.ident)  # type: ignore[arg-type]
+    known: dict[Any, Any] = sys._current_exceptions()
+    handled = known.get(main.ident)
     if isinstance(handled, tuple):  # Python 3.11
         handled = handled[1]
     ending = getattr(threading, "_SHUTTING_DOWN", False) or not main.is_alive()
