@@ -140,9 +140,9 @@ def reconstruct_honestly(known: Known, options: Options, seed: int) -> None:
         best = known.least_distance(result.norm)
         assert abs(result.objective - best) <= 1e-5 * max(best, known.records), (best, result)
     if result.optimal and options["solver"] == "integer" and result.norm != "l2":
-        best = known.least_whole_distance(result.norm)
-        assert best is not None
-        assert abs(result.objective - best) <= 1e-6 * max(best, 1.0), (best, result)
+        whole = known.least_whole_distance(result.norm)
+        assert whole is not None
+        assert abs(result.objective - whole) <= 1e-6 * max(whole, 1.0), (whole, result)
 
 
 def check_proofs(advice: ao.Advice, agree: dict[str, bool], true: dict[str, float] | None) -> None:
