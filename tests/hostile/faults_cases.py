@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from families import family
+from workers import crowding
 
 import aegis_opt as ao
 
@@ -265,7 +266,7 @@ def an_interrupted_command_ends_within_two_seconds(seed: int) -> None:
             job.target.write_text(OLD)
         with started(job, temporary) as process:
             time.sleep(numbers.uniform(0, job.seconds))
-            limit = LIMIT * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+            limit = LIMIT * crowding()
             begin = time.monotonic()
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)

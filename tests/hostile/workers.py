@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -14,6 +15,11 @@ from families import families
 HEAVY = ["cvxpy", "clarabel", "highspy", "duckdb", "pyarrow.parquet", "polars", "scipy.optimize"]
 HEAVY += ["ortools.sat.python.cp_model", "ortools.graph.python.min_cost_flow", "matplotlib.pyplot"]
 LONGEST_PREPARATION = 300.0  # seconds
+
+
+def crowding() -> float:
+    """How many processes there are for each core, at least 1."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Worker:
@@ -37,12 +43,13 @@ class Worker:
             theirs.close()
             self.pipe.recv()  # the modules are loaded
         self.pipe.send((name, seed))
-        limits = LONGEST_PREPARATION, self.limit  # of what all cases share, then of the case alone
+        # of what all cases share, then of the case alone; longer where others use the cores
+        limits = [seconds * crowding() for seconds in (LONGEST_PREPARATION, self.limit)]
         try:
             for limit in limits:
                 if not self.pipe.poll(limit):
                     self.process.kill()
-                    text = f"no end within {limit:g} s"
+                    text = f"no end within {limit:.3g} s"
                     break
                 found: str | None = self.pipe.recv()
                 if found is not None:
