@@ -61,7 +61,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_tells_wrong_fatal_and_endless_cases_with_their_seeds(tmp_path: Path) -> None:
-    process = run(tmp_path, "--cases", "5", "--limit", "2")
+    process = run(tmp_path, "--cases", "5", "--limit", "1")
     assert process.returncode == 1
     rows = {line.split()[0]: line.split()[1:3] for line in process.stdout.splitlines() if line.strip()}
     assert [rows[name] for name in ("sound", "wrong", "fatal", "endless")] == [
