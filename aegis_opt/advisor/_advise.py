@@ -234,7 +234,7 @@ class Advisor:
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
-        proved = pooled and measure.monotone and not any(found.changes for found in estimates.values())
+        proved = pooled and measure.monotone and all(found.common_table for found in estimates.values())
         degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)

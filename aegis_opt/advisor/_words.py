@@ -128,6 +128,12 @@ def warnings_about_tables(
             f"repaired: the totals of {_list(repaired)} contradict each other and were changed (such as "
             f"{example}), so nothing is proved about the order or the bounds."
         )
+    apart = [name for name, found in estimates.items() if not (found.common_table or found.changes)]
+    if apart and question.measure.monotone:
+        found.append(
+            f"no common table: none was found that meets all masked tables of {_list(apart)} together; they "
+            "may contradict each other, so nothing is proved about the order or the bounds."
+        )
     missed = {
         status: attributes[attributes["status"] == status.name]
         for status in (Status.NOT_CONVERGED, Status.VIOLATED)

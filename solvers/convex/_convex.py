@@ -35,8 +35,8 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS
-from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import Reduction, reduce
@@ -49,7 +49,7 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, Form, run
+from aegis_opt.solvers.convex._models import LEAST_LIMIT, ConvexSolution, Form, run
 from aegis_opt.solvers.convex._polish import (
     Response,
     least_divergence,
@@ -57,6 +57,7 @@ from aegis_opt.solvers.convex._polish import (
     polish,
     reconciled,
     refine,
+    refine_within,
 )
 from aegis_opt.solvers.convex._stack import Stack, stack
 
@@ -176,7 +177,7 @@ class Convex(Reconstructor):
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
-        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), 1e-3)
+        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), LEAST_LIMIT)
 
     def _certified(
         self,
@@ -270,11 +271,12 @@ def _refined(
     data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response, deadline: float
 ) -> tuple[FloatArray, FloatArray]:
     """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
-    better = np.zeros(data.size, dtype=bool)
-    exact, exact_multipliers = cells, multipliers
-    if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
+    if len(data.lower):
+        exact, exact_multipliers, better = refine_within(data, respond, cells, multipliers, deadline)
+    else:
         exact, exact_multipliers = refine(data, respond, multipliers, deadline)
-        better = data.violations(exact) <= 1e-9 * data.scale
+        better = np.ones(data.size, dtype=bool)
+    better &= data.violations(exact) <= 1e-9 * data.scale
     if better.all():
         return polish(data, exact, deadline), exact_multipliers
     cells = polish(data, np.where(better[data.owner], exact, cells), deadline)
@@ -299,5 +301,5 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
-        if violation > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+        if violation > tolerance(problem) and is_infeasible(problem):
+            raise infeasible(problem)

@@ -2,12 +2,13 @@
 
 `reconciled` makes the totals agree exactly before, `polish` meets them after, for every norm. `refine` goes
 further for l2 and kl: it finds the optimum itself, because an objective that is right to 1e-10 still allows
-cells that are off by 1e-5 of their size.
+cells that are off by 1e-5 of their size. `refine_within` does so where there are two-sided constraints.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.problem._consistency import tolerance
-from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._symmetric import solve_symmetric
+from aegis_opt.problem._margin import BoolArray, FloatArray
+from aegis_opt.problem._symmetric import conjugate_gradients, solve_symmetric
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Response = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 STEPS = 20
 _RIDGE = 1e-11  # totals are linearly dependent; small enough that a step removes nearly all of a violation
+_QUICK_PRODUCT = 500_000  # entries of a matrix that is multiplied with itself in some tenths of a second
 _LEAST_WEIGHT = 1e-9  # lets a cell that the engine put at 0 move where nothing else can
 
 
@@ -131,15 +133,73 @@ def refine(
     return respond(best @ A)[0], best
 
 
+def refine_within(
+    data: Stack, respond: Response, cells: FloatArray, multipliers: FloatArray, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Find the optimum where slacks have bounds, from a good table `cells` and its multipliers.
+
+    An active-set method: the slacks that seem to be held by a bound are put there, the rows of the others
+    are left out, `refine` solves what remains, and the guess is corrected where a slack leaves its bounds or
+    its multiplier pushes it off its bound. Returned are the cells, the multipliers, and the problems for
+    which the guess came to be right: their table is the optimum.
+    """
+    row_of = data.matrix[:, data.n_cells :].tocsc().indices
+    values, empty = data.slacks(cells), np.zeros(0)
+    room = np.minimum(values - data.lower, data.upper - values)
+    tight = np.abs(multipliers[row_of]) > room
+    low = values - data.lower < data.upper - values
+    rounding = _enough(data)
+    for _ in range(STEPS):
+        right = data.right.copy()
+        right[row_of] = np.where(low, data.lower, data.upper)
+        used = np.ones(len(right), dtype=bool)
+        used[row_of[~tight]] = False
+        part = replace(
+            data,
+            matrix=data.cell_matrix[used],
+            right=right[used],
+            row_owner=data.row_owner[used],
+            slack_owner=np.zeros(0, dtype=np.int64),
+            lower=empty,
+            upper=empty,
+        )
+        found, y = refine(part, respond, multipliers[used], deadline)
+        all_multipliers = np.zeros(len(right))
+        all_multipliers[used] = y
+        values = (data.cell_matrix @ found)[row_of]
+        below, above = values < data.lower - rounding, values > data.upper + rounding
+        outside = ~tight & (below | above)
+        pushed_off = tight & (all_multipliers[row_of] * np.where(low, 1.0, -1.0) < 0)
+        wrong = outside | pushed_off
+        if not wrong.any() or time.monotonic() >= deadline:
+            break
+        low = np.where(outside, below, low)
+        tight = tight ^ wrong
+    right_guess = np.ones(data.size, dtype=bool)
+    right_guess[data.slack_owner[wrong]] = False
+    return found, all_multipliers, right_guess
+
+
 def _normal_solve(
     A: sparse.csr_array, weight: FloatArray, right: FloatArray, deadline: float = math.inf
 ) -> FloatArray:
-    """Solve A diag(weight) A' x = right, regularised."""
-    from scipy.sparse import eye_array
+    """Solve A diag(weight) A' x = right, regularised.
 
-    normal = (A * weight) @ A.T
-    ridge = _RIDGE * max(1.0, float(normal.diagonal().max()))
-    return solve_symmetric((normal + ridge * eye_array(len(right))).tocsc(), right, deadline)
+    Against the clock, a large matrix is not multiplied out: that alone would take seconds.
+    """
+    from scipy.sparse import csr_array
+
+    if deadline < math.inf and A.nnz > _QUICK_PRODUCT:
+        diagonal = (A * A) @ weight
+        ridge = _RIDGE * max(1.0, _largest(diagonal))
+        return conjugate_gradients(
+            lambda x: A @ (weight * (x @ A)) + ridge * x, diagonal + ridge, right, deadline
+        )[0]
+    weighted = csr_array((A.data * weight[A.indices], A.indices, A.indptr), shape=A.shape)
+    normal = (weighted @ A.T).tocsc()
+    diagonal = normal.diagonal()
+    normal.setdiag(diagonal + _RIDGE * max(1.0, _largest(diagonal)))
+    return solve_symmetric(normal, right, deadline)
 
 
 def _enough(data: Stack) -> float:
