@@ -27,7 +27,7 @@ class LeastSquares(Score):
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration by the counts of all records."""
-        pairs = masked.pairs()
+        pairs = masked.pairs(cap=self.cap)
         designs = (masked.design(name, pairs, self.cap) for name in masked.configurations)
         return ScoreValues(np.array([self.function(design, masked) for design in designs]))
 
