@@ -6,17 +6,20 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from aegis_opt._options import flag, one_of, path_of
-from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
 from aegis_opt.advisor._by_numbers import by_measure, by_score
+from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
+from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
 from aegis_opt.advisor._question import (
     Question,
     Scope,
@@ -100,6 +103,7 @@ class Advisor:
             )
         if scored:
             advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
+            advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
             advice = self._by_tables(chosen, seed, given, progress)
         else:
@@ -110,7 +114,7 @@ class Advisor:
             return advice
         if "mi" in (*self._measures, *(() if numbers is None else numbers.measures)):
             beside = self.advise("mi", seed=seed, progress=progress, **given)
-            advice = compared_with_mi(advice, beside, self._chance_of_mi)
+            advice = compared_with_mi(advice, beside, partial(chance_of_mi, summary))
         return advice
 
     @property
@@ -196,14 +200,13 @@ class Advisor:
             )
         return get_measure(measure)
 
-    def _chance_of_mi(self, configuration: str, attribute: str) -> float:
-        """Share of an attribute's mutual information, as a configuration masks it, that is chance."""
-        place = self.summary.configurations[configuration][attribute]
-        if isinstance(self.summary, ScoreSummary):
-            known = self.summary.attributes[attribute].chance.get("mi")
-            value = None if known is None else known[place]
-            return float("nan") if value is None else value
-        return chance_share("mi", self.summary.attributes[attribute].tables[place].joint)
+    def _changes_of(self, score: str) -> SingleChanges | None:
+        """What is known about changes of masks by a score, or else by another one that was shared."""
+        for name in (score, *self._scores):
+            found = SingleChanges.of_score(name, self._scores[name], self.summary)
+            if found is not None:
+                return found
+        return None
 
     def _with_chance(self, advice: Advice) -> Advice:
         """Say how much of each attribute's measure is chance, and warn where it is more than half."""
@@ -260,6 +263,7 @@ class Advisor:
             masked=deviation.frame(deviation.masked),
             attributes=attributes,
             replicates=replicates,
+            changes=SingleChanges.of_measure(deviation, masked, summary),
         )
 
     def _is_degenerate(self, deviation: Deviation) -> bool:

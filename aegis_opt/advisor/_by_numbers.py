@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import Deviation
+from aegis_opt.advisor._explain import SingleChanges
 from aegis_opt.advisor._words import reason, warnings_about_order
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
@@ -75,9 +77,9 @@ def by_score(
 
 def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
     """Rank configurations by the shared values of a measure; deviations are exact where they are shared."""
-    masked, unmasked = [], []
+    masked, unmasked, by_mask = [], [], {}
     for name, attribute in summary.attributes.items():
-        values = _known(attribute.measures[measure.name])
+        by_mask[name] = values = _known(attribute.measures[measure.name])
         chosen = np.array([masks[name] for masks in summary.configurations.values()])
         masked.append(values[chosen])
         unmasked.append(np.full(len(chosen), _known([attribute.unmasked.get(measure.name)])[0]))
@@ -106,6 +108,7 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
         deviations=deviation.frame(deviation.each[0]),
         masked=deviation.frame(deviation.masked),
         attributes=attributes,
+        changes=SingleChanges.of_measure(deviation, by_mask, summary),
     )
 
 

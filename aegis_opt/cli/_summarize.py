@@ -38,6 +38,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             measures=arguments.measure,
             unmasked=arguments.unmasked,
             digits=arguments.digits,
+            explain=arguments.explain,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
