@@ -168,7 +168,7 @@ class SingleChanges:
         )
 
     def _gains(self, configuration: str, attribute: str) -> FloatArray:
-        """Return by how much the score gets better under each mask of an attribute, and at the end without."""
+        """Return the gain of the score under each mask of an attribute, and at the end without a mask."""
         row = list(self.summary.configurations).index(configuration)
         before = self.scores[row]
         gains = self.changed[attribute][row] - before
