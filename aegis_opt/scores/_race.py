@@ -26,8 +26,9 @@ class Race(Score):
 
     The model is trained on a sample of records for each finalist. Those that its folds cannot tell apart from
     the leader go on with four times as many records, or with all where that is more than half of them, until
-    one is left, or all records are used, or `seconds` have passed. A configuration of a later round ranks before one of an earlier round; within a round the
-    score of the model decides, and among those that no model was trained for, `r2_gcv`.
+    one is left, or all records are used, or `seconds` have passed. A configuration of a later round ranks
+    before one of an earlier round; within a round the score of the model decides, and among those that no
+    model was trained for, `r2_gcv`.
 
     Parameters
     ----------

@@ -50,7 +50,8 @@ class NumbersToShare:
             raise InvalidOption("no numbers to share: name at least one of scores or measures")
         if self.explain and EXPLAINED not in names:
             raise InvalidOption(
-                f"explain=True shares what each mask costs {EXPLAINED!r}, which is not among the scores: add it"
+                f"explain=True shares what each mask costs {EXPLAINED!r}, which is not among the scores: "
+                "add it"
             )
 
     def of(self, summary: Summary, counts: Scan, records: CountableRecords) -> ScoreSummary:

@@ -1,4 +1,4 @@
-"""The model that scores train by default, against scikit-learn's; and how much of the records a race takes."""
+"""The model that scores train by default, against scikit-learn's; and the records that a race takes."""
 
 from __future__ import annotations
 
