@@ -28,7 +28,9 @@ class Advice:
         bounds of the true deviation (NaN where nothing is proved). Random estimates add pud_std and
         wins, the share of replicates in which the configuration came first. A measure that is not monotone
         may be improved by a mask, so it ranks by its mean over the masked attributes: column score. The
-        deviation then stands beside it where the unmasked tables are known, else it is NaN.
+        deviation then stands beside it where the unmasked tables are known, else it is NaN. Scores with
+        folds, and ``bootstrap``, add difference, difference_low and difference_high: how far the
+        configuration is behind the winner, in the mean of the folds or by the tables, and the 95% interval.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str

@@ -12,12 +12,13 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import flag, one_of, path_of
+from aegis_opt._options import flag, one_of, path_of, whole_number
 from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._bootstrap import LEVEL, normal_quantile, spread_of_differences
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
-from aegis_opt.advisor._by_numbers import by_measure, by_score
+from aegis_opt.advisor._by_numbers import by_measure, by_score, with_differences
 from aegis_opt.advisor._criterion import Criterion
-from aegis_opt.advisor._deviation import Deviation
+from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
 from aegis_opt.advisor._question import (
@@ -33,6 +34,7 @@ from aegis_opt.advisor._words import (
     compared_with_mi,
     reason,
     warning_about_chance,
+    warnings_about_close_ones,
     warnings_about_order,
     warnings_about_tables,
 )
@@ -85,6 +87,7 @@ class Advisor:
         replicates: int | None = None,
         histograms: bool | None = None,
         chance: bool = False,
+        bootstrap: int | None = None,
         progress: Progress | None = None,
         **options: Any,
     ) -> Advice:
@@ -94,6 +97,8 @@ class Advisor:
         how |= {"replicates": replicates, "histograms": histograms} | options
         given = {name: value for name, value in how.items() if value is not None}
         flag("chance", chance)
+        if bootstrap is not None:
+            whole_number("bootstrap", bootstrap, least=2)
         chosen = self._automatic() if isinstance(measure, str) and measure == "auto" else measure
         scored = isinstance(chosen, str) and chosen in self._scores
         if given and (isinstance(summary, ScoreSummary) or (scored and measure != "auto")):
@@ -101,11 +106,16 @@ class Advisor:
                 f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or "
                 "ask for a measure of a summary that shares tables"
             )
+        if bootstrap is not None and (scored or isinstance(summary, ScoreSummary)):
+            raise InvalidOption(
+                "bootstrap resamples shared tables: ask for a measure of a summary that shares them; scores "
+                "with folds, such as r2_cv, say by themselves what cannot be told apart"
+            )
         if scored:
             advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
             advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
-            advice = self._by_tables(chosen, seed, given, progress)
+            advice = self._by_tables(chosen, seed, given, bootstrap, progress)
         else:
             advice = by_measure(self._shared_measure(chosen), summary)
         if chance:
@@ -159,7 +169,12 @@ class Advisor:
         return get_measure(measure)
 
     def _by_tables(
-        self, measure: str | Measure, seed: int, given: Mapping[str, Any], progress: Progress | None
+        self,
+        measure: str | Measure,
+        seed: int,
+        given: Mapping[str, Any],
+        bootstrap: int | None,
+        progress: Progress | None,
     ) -> Advice:
         """Reconstruct what is not shared, and rank."""
         summary = self._solved.summary
@@ -176,6 +191,8 @@ class Advisor:
             replicate_count(replicates, configured),
             use_histograms(summary, histograms),
         )
+        if bootstrap is not None and scope != "pooled":
+            raise InvalidOption("bootstrap resamples what all views tell together: leave out scope='single'")
         start = time.perf_counter()
         shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
         masked = measure_each(question.measure, shared)
@@ -183,11 +200,38 @@ class Advisor:
         estimates = estimate(self._solved, question, progress)
         reconstructed = time.perf_counter()
         advice = self._conclude(question, masked, estimates)
+        if bootstrap is not None and advice.best is not None:
+            advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
         seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
         advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
         if progress is not None:
             progress("done", len(summary.attributes), len(summary.attributes))
         return advice
+
+    def _with_differences(
+        self,
+        advice: Advice,
+        measure: Measure,
+        estimates: Mapping[str, Estimate],
+        replicates: int,
+        seed: int,
+    ) -> Advice:
+        """Say how far configurations are behind the winner, and which of them resampled tables tell apart."""
+        summary, best = self._solved.summary, str(advice.best)
+        tables = {name: np.asarray(found.solved[0].table) for name, found in estimates.items()}
+        spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
+        scores = advice.masked.mean(axis=1)
+        behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]
+        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index)
+        order = list(advice.ranking["configuration"])
+        close = tuple(name for name in order if behind[name] <= width[name] + TIE * abs(scores[best]))
+        close = (best, *(name for name in close if name != best))
+        return replace(
+            advice,
+            ranking=with_differences(advice.ranking, behind[order].to_numpy(), width[order].to_numpy()),
+            equivalent=close,
+            warnings=advice.warnings + tuple(warnings_about_close_ones(close, self._coarseness())),
+        )
 
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
@@ -320,6 +364,7 @@ def advise(
     replicates: int | None = None,
     histograms: bool | None = None,
     chance: bool = False,
+    bootstrap: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Advice:
@@ -360,6 +405,16 @@ def advise(
     chance : bool
         Whether to say how much of each attribute's measure is chance (`attributes`, column chance): its
         expectation under shuffled labels, for the finest table that is shared of the attribute.
+    bootstrap : int, optional
+        How often to resample the records behind the shared tables, 200 for example, to say which
+        configurations cannot be told apart from the winner (`equivalent`) and how far each is behind it
+        (`ranking`, columns difference, difference_low and difference_high: a 95% interval). It covers the
+        sampling noise of the tables: whether another sample of as many records would give another order. A
+        replicate draws labels, which all attributes share, and for each attribute apart the values of the
+        records of each label, from the table that all views of the attribute tell together; every mask is
+        applied to the same draw. Tables do not say how attributes depend on each other given the label, so
+        that they are independent given the label here: where attributes repeat each other, these intervals
+        are too narrow. Where the true difference is close to 0 they are wider than they need be.
     progress : callable, optional
         Called with (what, done, of how many).
     **options
@@ -392,6 +447,7 @@ def advise(
         replicates=replicates,
         histograms=histograms,
         chance=chance,
+        bootstrap=bootstrap,
         progress=progress,
         **options,
     )

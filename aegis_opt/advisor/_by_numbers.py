@@ -12,10 +12,10 @@ from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import Deviation
 from aegis_opt.advisor._explain import SingleChanges
-from aegis_opt.advisor._words import reason, warnings_about_order
+from aegis_opt.advisor._words import reason, warnings_about_close_ones, warnings_about_order
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores._intervals import indistinguishable
+from aegis_opt.scores._intervals import differences_to
 from aegis_opt.summary import ScoreSummary, SharedScore
 
 _NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
@@ -55,8 +55,10 @@ def by_score(
     equivalent: tuple[str, ...] = ()
     if shared.folds is not None and found:
         folds = np.array([_known(each) for each in shared.folds.values()])
-        close = indistinguishable(folds, winner) & (stages == stages[winner])
-        equivalent = tuple(names[i] for i in order if close[i])
+        folds[stages != stages[winner]] = np.nan
+        behind, width = differences_to(folds, winner)
+        ranking = with_differences(ranking, behind, width)
+        equivalent = tuple(names[i] for i in order if np.isinf(width[i]) or behind[i] <= width[i])
     attributes = list(attributes)
     return Advice(
         best=names[winner] if found else None,
@@ -73,6 +75,11 @@ def by_score(
         attributes=pd.DataFrame({"attribute": attributes}),
         equivalent=equivalent,
     )
+
+
+def with_differences(ranking: pd.DataFrame, behind: FloatArray, width: FloatArray) -> pd.DataFrame:
+    """Add how far configurations are behind the winner, with the ends of the interval of that."""
+    return ranking.assign(difference=behind, difference_low=behind - width, difference_high=behind + width)
 
 
 def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
@@ -128,14 +135,7 @@ def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) ->
 def _warnings(
     equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray, coarseness: Mapping[str, float]
 ) -> tuple[str, ...]:
-    found = []
-    if len(equivalent) > 1:
-        others = "another one" if len(equivalent) == 2 else f"{len(equivalent) - 1} others"
-        shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
-        text = f"close: {equivalent[0]} and {others} cannot be told apart by these records ({shown})"
-        if coarseness:
-            text += f"; the coarsest of them is {max(equivalent, key=coarseness.__getitem__)}"
-        found.append(f"{text}.")
+    found = warnings_about_close_ones(equivalent, coarseness)
     if np.isnan(values).any():
         found.append(f"no score: {int(np.isnan(values).sum())} configurations have none and come last.")
     if not shared.monotone:

@@ -40,6 +40,7 @@ def run_advise(arguments: argparse.Namespace) -> None:
             replicates=arguments.replicates,
             histograms=False if arguments.no_histograms else None,
             chance=arguments.chance,
+            bootstrap=arguments.bootstrap,
             progress=report,
             **options,
         )

@@ -190,6 +190,8 @@ def _advise(commands: Commands) -> None:
     add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
     top = "number of places to show, or all (default 10; --json and --plot always show all)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
+    bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
+    add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
     explain = (
@@ -204,7 +206,7 @@ def _check_advise(arguments: argparse.Namespace) -> None:
     for key in keys:
         if keys.count(key) > 1:
             arguments.refuse(f"argument --option: {key} is given twice")
-        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates"):
+        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
 
 

@@ -43,11 +43,12 @@ def ranking_table(
     decimals = decimals_of(advice)
     attributes = [without_controls(str(name)) for name in advice.deviations.columns if by_attribute]
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
-    replicated = "wins" in ranking
+    replicated, compared = "wins" in ranking, "difference" in ranking
     by = advice.ranked_by
     columns = ["rank", "configuration", "deviation" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
     columns += ["std", "wins"] if replicated else []
+    columns += ["behind the best"] if compared else []
     columns += ["true"] if truth is not None else []
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
     longest = max(float(ranking[by].max()), 1e-300)
@@ -58,6 +59,8 @@ def ranking_table(
             cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
         if replicated:
             cells += [f"{row['pud_std']:.{decimals}f}", f"{row['wins']:.0%}"]
+        if compared:
+            cells.append(_bounds(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []

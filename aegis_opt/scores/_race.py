@@ -107,6 +107,8 @@ class Race(Score):
 
     @staticmethod
     def _in_play(found: FloatArray) -> IntArray:
-        """Return the places of those that cannot be told apart from the leader."""
+        """Return the places of those that cannot be told apart from the leader, or of all without one."""
+        if np.isnan(found).all():  # a rare label that the sample lacks
+            return np.arange(len(found))
         leader = int(np.argmax(np.nan_to_num(mean_of_folds(found), nan=-np.inf)))
         return np.flatnonzero(indistinguishable(found, leader))

@@ -52,3 +52,12 @@ def test_tables_are_explained_by_their_measures(files: Path, run: Run) -> None:
     code, out, _ = run("advise", files / "summary.json", "--measure", "mi", "--explain")
     assert code == 0
     assert "costs, by mi" in out
+
+
+def test_bootstrap_shows_how_far_the_others_are_behind(files: Path, run: Run) -> None:
+    code, out, _ = run("advise", files / "summary.json", "--measure", "mi_loo", "--bootstrap", 40, "--top", 2)
+    assert code == 0
+    assert "behind the best" in out
+    expected = ao.advise(files / "summary.json", "mi_loo", bootstrap=40)
+    low, high = expected.ranking.loc[1, ["difference_low", "difference_high"]]
+    assert f"{low:.4f} to {high:.4f}" in out

@@ -83,6 +83,15 @@ def test_a_race_takes_all_records_where_it_would_take_more_than_half(n, rows, ex
     assert sizes == expected
 
 
+def test_a_race_whose_first_sample_lacks_a_label_goes_on_with_more_records() -> None:
+    n = 2000
+    frame = pd.DataFrame({"a": np.arange(n) % 5, "y": np.arange(n) % 500 == 0})
+    masks = {"c": {"a": ao.Suppress()}, "d": {"a": ao.Identity()}}
+    found = ao.summarize(frame, "y", masks, share="scores", scores=[Race(rows=20)])
+    assert ao.advise(found).best == "d"
+    assert min(found.scores["race"].stages.values()) > 1
+
+
 def test_refinements_pool_rare_groups_before_they_are_counted() -> None:
     """A nearly unique attribute has no more classes than masked groups are told apart."""
     rng = np.random.default_rng(0)
