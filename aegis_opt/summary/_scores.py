@@ -198,19 +198,40 @@ class ScoreSummary(SharedData):
         return self.attributes[attribute].masks[self.configurations[configuration][attribute]]
 
     def report(self) -> pd.DataFrame:
-        """List what a stranger learns from the file.
+        """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.
 
         Returns
         -------
         DataFrame
-            One row per attribute: attribute, masks (how many), measures (whose values are shared), unmasked
-            (whether the value without a mask is shared, too).
+            attribute, masks (how many), measures (whose values are shared), unmasked (whether the value
+            without a mask is shared, too), specifications (the masks, with all that they name).
         """
         rows = [
-            (name, len(a.masks), ", ".join(a.measures), bool(a.unmasked))
+            (name, len(a.masks), ", ".join(a.measures), bool(a.unmasked), [dict(spec) for spec in a.masks])
             for name, a in self.attributes.items()
         ]
-        return pd.DataFrame(rows, columns=["attribute", "masks", "measures", "unmasked"])
+        return pd.DataFrame(rows, columns=["attribute", "masks", "measures", "unmasked", "specifications"])
+
+    def facts(self) -> pd.DataFrame:
+        """List all that a stranger learns from the file, and at the end what is not in it.
+
+        Returns
+        -------
+        DataFrame
+            One row per fact: about, fact, content, all of them texts. Long lists are shortened.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> shared = ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="scores", digits=4)
+        >>> facts = shared.facts()
+        >>> facts[facts["about"] == "numbers"]["content"].tolist()
+        ['up to 4']
+        """
+        from aegis_opt.summary._facts import facts_of
+
+        return facts_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the summary to one JSON file: .json, or .json.gz to compress it."""
