@@ -41,7 +41,7 @@ from aegis_opt.advisor._words import (
 from aegis_opt.errors import InvalidOption, UnknownMeasure
 from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores import available_scores
+from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.sources import Progress
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
@@ -78,7 +78,7 @@ class Advisor:
 
     def advise(
         self,
-        measure: str | Measure = "auto",
+        measure: str | Measure | Score = "auto",
         solver: str | Reconstructor | None = None,
         scope: Scope | None = None,
         rounding: str | None = None,
@@ -99,6 +99,8 @@ class Advisor:
         flag("chance", chance)
         if bootstrap is not None:
             whole_number("bootstrap", bootstrap, least=2)
+        if isinstance(measure, Score):
+            measure = self._shared_score(measure)
         chosen = self._automatic() if isinstance(measure, str) and measure == "auto" else measure
         scored = isinstance(chosen, str) and chosen in self._scores
         if given and (isinstance(summary, ScoreSummary) or (scored and measure != "auto")):
@@ -158,6 +160,16 @@ class Advisor:
             return {}
         told = by_measure(get_measure("mi"), summary).masked.mean(axis=1)
         return {str(name): -value for name, value in told.items()}
+
+    def _shared_score(self, score: Score) -> str:
+        """Return the name of a score that was shared."""
+        if score.name not in self._scores:
+            hint = (
+                "A score is computed from the records, which only the provider has: "
+                "summarize(..., share='scores', scores=[...]), and then ask for its name."
+            )
+            raise UnknownMeasure("score", score.name, [*self._scores, *self._measures], hint)
+        return score.name
 
     def _shared_measure(self, measure: str | Measure) -> Measure:
         """Return a measure whose values were shared."""
@@ -235,13 +247,11 @@ class Advisor:
 
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
-        if isinstance(measure, str) and measure in available_scores() and measure not in self._scores:
-            raise UnknownMeasure(
-                "score",
-                measure,
-                [*self._scores, *self._measures],
-                "The provider computes scores from the records: summarize(..., share='scores' or 'both').",
-            )
+        if isinstance(measure, str) and measure not in self._measures:
+            is_score = measure in available_scores()
+            hint = "The provider computes scores from the records: summarize(..., share='scores' or 'both')."
+            known = [*self._scores, *self._measures]
+            raise UnknownMeasure("score" if is_score else "measure", measure, known, hint if is_score else "")
         return get_measure(measure)
 
     def _changes_of(self, score: str) -> SingleChanges | None:
@@ -355,7 +365,7 @@ class Advisor:
 
 def advise(
     summary: Summary | ScoreSummary | str | os.PathLike[str],
-    measure: str | Measure = "auto",
+    measure: str | Measure | Score = "auto",
     solver: str | Reconstructor | None = None,
     scope: Scope | None = None,
     rounding: str | None = None,
@@ -383,7 +393,7 @@ def advise(
     ----------
     summary : Summary, ScoreSummary or path
         What the provider shared.
-    measure : str or Measure
+    measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,
         else `mi_loo`. It carries the certified order by mutual information beside it (`by_mi`).

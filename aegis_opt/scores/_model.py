@@ -103,6 +103,9 @@ def check_estimator(estimator: Any) -> None:
     """Refuse what is no classifier."""
     if estimator is None:
         return
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    if tags is not None and not isinstance(estimator, type) and tags().estimator_type == "regressor":
+        raise InvalidOption(f"an estimator must be a classifier, not the regressor {estimator!r}")
     for method in ("fit", "predict"):
         if not callable(getattr(estimator, method, None)) or isinstance(estimator, type):
             raise InvalidOption(
