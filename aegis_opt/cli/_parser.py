@@ -158,6 +158,7 @@ def _summarize(commands: Commands) -> None:
     add("--measure", action="append", metavar="NAME", help=measures)
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
+    add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
@@ -189,8 +190,14 @@ def _advise(commands: Commands) -> None:
     add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
     top = "number of places to show, or all (default 10; --json and --plot always show all)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
+    bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
+    add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
+    explain = (
+        "show what each mask of a configuration costs, and the change that gains most (default: the best)"
+    )
+    add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
     add("--plot", **_file("picture of the ranking to write", ".png", ".pdf", ".svg"))
 
 
@@ -199,7 +206,7 @@ def _check_advise(arguments: argparse.Namespace) -> None:
     for key in keys:
         if keys.count(key) > 1:
             arguments.refuse(f"argument --option: {key} is given twice")
-        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates"):
+        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
 
 

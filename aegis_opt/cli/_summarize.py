@@ -13,6 +13,7 @@ from aegis_opt.cli._output import (
     make_table,
     print_json,
     progress,
+    show_facts,
     show_table,
     size_of,
     stoppable,
@@ -38,6 +39,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             measures=arguments.measure,
             unmasked=arguments.unmasked,
             digits=arguments.digits,
+            explain=arguments.explain,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
@@ -56,12 +58,14 @@ def run_summarize(arguments: argparse.Namespace) -> None:
                 "configurations": list(summary.configurations),
                 "scores": list(summary.scores),
                 "attributes": report.to_dict("records"),
+                "facts": summary.facts().to_dict("records"),
             }
         )
         return
     console = make_console()
     if isinstance(summary, ScoreSummary):
         _show_scores(console, arguments, summary)
+        _show_absent(console, summary)
         return
     table = make_table(
         *("attribute", "kind", "distinct", "values", "masked tables", "histogram", "released unmasked by"),
@@ -81,12 +85,20 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
     if warning := _unmasked_warning(summary):
         console.print(warning, soft_wrap=True)
+    _show_absent(console, summary)
+
+
+def _show_absent(console: Console, summary: Summary | ScoreSummary) -> None:
+    """Say what a stranger does not learn; `Summary.facts` and --json list what a stranger does."""
+    facts = summary.facts()
+    absent = facts.loc[facts["about"] == "not in the file", "content"]
+    show_facts(console, [("Not shared", text) for text in absent])
 
 
 def _show_scores(console: Console, arguments: argparse.Namespace, summary: ScoreSummary) -> None:
     """Show what is in a summary of numbers."""
     table = make_table("attribute", "masks", "measures", "unmasked value", left=["attribute", "measures"])
-    for name, masks, measures, unmasked in summary.report().itertuples(index=False):
+    for name, masks, measures, unmasked, _ in summary.report().itertuples(index=False):
         table.add_row(name, str(masks), measures, "shared" if unmasked else "-")
     show_table(console, table)
     console.print(

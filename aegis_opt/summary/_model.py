@@ -243,7 +243,7 @@ class Summary(SharedData):
         )
 
     def report(self) -> pd.DataFrame:
-        """Describe what is shared, one row per attribute.
+        """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.
 
         Returns
         -------
@@ -268,6 +268,18 @@ class Summary(SharedData):
         ]
         columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
         return pd.DataFrame(rows, columns=columns)
+
+    def facts(self) -> pd.DataFrame:
+        """List all that a stranger learns from the file, and at the end what is not in it.
+
+        Returns
+        -------
+        DataFrame
+            One row per fact: about, fact, content, all of them texts. Long lists are shortened.
+        """
+        from aegis_opt.summary._facts import facts_of
+
+        return facts_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the summary to one JSON file: .json, or .json.gz to compress it."""

@@ -41,6 +41,7 @@ def summarize(
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -60,6 +61,7 @@ def summarize(
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -79,6 +81,7 @@ def summarize(
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -97,6 +100,7 @@ def summarize(
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -132,6 +136,9 @@ def summarize(
         Whether to share the values of the measures without a mask, too: deviations are then exact.
     digits : int, optional
         Significant digits of the numbers; many exact numbers can give counts away. By default all.
+    explain : bool
+        Whether to share what every single mask costs: `r2_gcv` of each configuration with one attribute
+        unmasked, or under another of its masks, for `Advice.explain` and `Advice.suggest`.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -160,11 +167,11 @@ def summarize(
     listed = _listed(histograms)
     numbers = None
     if one_of("share", share, get_args(Share)) != "tables":
-        numbers = NumbersToShare(scores, measures, unmasked, digits)
-    elif scores is not None or measures is not None or unmasked or digits is not None:
+        numbers = NumbersToShare(scores, measures, unmasked, digits, explain)
+    elif scores is not None or measures is not None or unmasked or digits is not None or explain:
         raise InvalidOption(
-            "scores, measures, unmasked and digits are about numbers that are shared: pass share='scores', "
-            "or share='both'"
+            "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
+            "share='scores', or share='both'"
         )
     policy = Policy.of(max_values, on_many_values)
     with open_masked(source, label, configurations, policy, memory, progress) as (counts, masks, records):
