@@ -8,6 +8,7 @@ from typing import Any
 
 from aegis_opt._options import flag, whole_number
 from aegis_opt.errors import InvalidOption
+from aegis_opt.masks._order import Arrangement
 from aegis_opt.measures import Measure, chance_share, get_measure
 from aegis_opt.scores import MaskedRecords, Score, ScoreValues
 from aegis_opt.scores._registry import get_scores
@@ -45,11 +46,20 @@ class NumbersToShare:
         if not names:
             raise InvalidOption("no numbers to share: name at least one of scores or measures")
 
-    def of(self, summary: Summary, counts: Scan, records: CountableRecords) -> ScoreSummary:
+    def of(
+        self,
+        summary: Summary,
+        counts: Scan,
+        records: CountableRecords,
+        arrangements: Mapping[str, Arrangement],
+    ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
         masked = MaskedRecords(
             records,
-            {name: [table.groups for table in a.tables] for name, a in summary.attributes.items()},
+            {
+                name: [arrangements[name].undone(table.groups) for table in a.tables]
+                for name, a in summary.attributes.items()
+            },
             summary.configurations,
             {name: joint.table.sum(axis=1) for name, joint in counts.attributes.items()},
         )
