@@ -59,8 +59,7 @@ def positions(
     placed[:n_present] = np.arange(n_present)
     if order == "ascending" and values is not None and kind in MEASURED:
         numbers = _numbers(kind, values[:n_present])
-        extent = numbers[-1] - numbers[0] if n_present else np.inf
-        if np.isfinite(extent) and (np.diff(numbers) > 0).all():
+        if _tells_apart(numbers):
             placed[:n_present] = numbers
     placed.setflags(write=False)
     return placed
@@ -71,5 +70,11 @@ def _numbers(kind: Kind, values: Sequence[Any]) -> FloatArray:
     if kind in ("date", "datetime"):
         moments = np.array(values, dtype="datetime64[us]")
         return moments.astype(np.int64) / _DAY
-    with np.errstate(over="ignore"):
-        return np.array(values, dtype=np.float64)
+    return np.array(values, dtype=np.float64)
+
+
+def _tells_apart(numbers: FloatArray) -> bool:
+    """Whether numbers increase in floating point, and all their distances are finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(numbers)
+        return bool((steps > 0).all() and np.isfinite(steps.sum()))
