@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import (
     listing,
     make_console,
@@ -34,6 +35,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             arguments.label,
             arguments.configurations,
             arguments.histogram or arguments.histograms,
+            values=arguments.values_of or arguments.values,
+            order=orders_of(arguments) or None,
             share=arguments.share,
             scores=arguments.score,
             measures=arguments.measure,
@@ -68,12 +71,14 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         _show_absent(console, summary)
         return
     table = make_table(
-        *("attribute", "kind", "distinct", "values", "masked tables", "histogram", "released unmasked by"),
-        left=["attribute", "kind"],
+        *("attribute", "kind", "order", "distinct", "values", "masked tables", "histogram"),
+        "released unmasked by",
+        left=["attribute", "kind", "order"],
     )
-    for name, kind, values, tables, histogram, unmasked_by, distinct, _ in report.itertuples(index=False):
-        shared, released = "shared" if histogram else "-", str(unmasked_by or "-")
-        table.add_row(name, kind, f"{distinct:,}", f"{values:,}", str(tables), shared, released)
+    for row in report.itertuples(index=False):
+        shared = "shared" if row.histogram else "values only" if row.values_shared else "-"
+        numbers = (f"{row.distinct:,}", f"{row.values:,}", str(row.tables))
+        table.add_row(row.attribute, row.kind, row.order, *numbers, shared, str(row.unmasked_by or "-"))
     show_table(console, table)
     console.print(
         f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "

@@ -128,6 +128,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
 
     Examples
     --------
+    >>> from aegis_opt.problem import View
     >>> problem = Problem([View([0, 0], [[3, 3]])], histogram=[2, 5])
     >>> reconcile(problem, "relax").problem.histogram.round(6).tolist()
     [1.75, 4.75]

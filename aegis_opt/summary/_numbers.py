@@ -8,6 +8,7 @@ from typing import Any
 
 from aegis_opt._options import flag, whole_number
 from aegis_opt.errors import InvalidOption
+from aegis_opt.masks._order import Arrangement
 from aegis_opt.measures import Measure, chance_share, get_measure
 from aegis_opt.scores import MaskedRecords, Score
 from aegis_opt.scores._registry import get_scores
@@ -54,11 +55,20 @@ class NumbersToShare:
                 "add it"
             )
 
-    def of(self, summary: Summary, counts: Scan, records: CountableRecords) -> ScoreSummary:
+    def of(
+        self,
+        summary: Summary,
+        counts: Scan,
+        records: CountableRecords,
+        arrangements: Mapping[str, Arrangement],
+    ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
         masked = MaskedRecords(
             records,
-            {name: [table.groups for table in a.tables] for name, a in summary.attributes.items()},
+            {
+                name: [arrangements[name].undone(table.groups) for table in a.tables]
+                for name, a in summary.attributes.items()
+            },
             summary.configurations,
             {name: joint.table.sum(axis=1) for name, joint in counts.attributes.items()},
         )
