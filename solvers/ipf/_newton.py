@@ -25,7 +25,7 @@ SUFFICIENT = 1e-4  # share of the predicted ascent that a step must bring
 LONGEST = 20.0  # largest change of a logarithm in one step, against overflow
 
 
-def maximise_dual(
+def maximise_entropy(
     A: sparse.csr_array,
     b: FloatArray,
     p: FloatArray,
