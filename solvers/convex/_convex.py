@@ -147,12 +147,15 @@ class Convex(Minimiser):
         outcomes = [run(form_of(self.distance), data, engine, options)]
         first = outcomes[0]
         if first.cells is None and first.status != "user_limit":
-            return self._after_failure(data, pairs, first, build)
+            if not (self._has_derivatives and not len(data.lower)):
+                return self._after_failure(data, pairs, first, build)
+            # Newton's method, which finishes what an engine begins, can do without.
+            outcomes[0] = replace(first, cells=data.prior, engine="newton")
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
-        if first.cells is None:
+        if outcomes[0].cells is None:
             cells, multipliers = polish(data, cells, deadline), first.multipliers
-        elif data.separable and self.distance.smooth and self.distance.strictly_convex:
+        elif self._has_derivatives:
             cells, multipliers = _refined(
                 data, cells, first.multipliers, lambda y: refine(data, y, deadline), deadline
             )
@@ -161,6 +164,8 @@ class Convex(Minimiser):
             multipliers = _better_sign(data, first.multipliers, first.tangent)
         if not first.timed_out and time.monotonic() < deadline:
             _refuse_infeasible(data, data.violations(cells))
+        if first.cells is None and outcomes[0].cells is not None and not _meets_totals(data, cells):
+            return self._after_failure(data, pairs, first, build)
         if self.tie_break == "l2" and self._has_ties and not first.timed_out:
             cells, second = self._break_ties(data, cells, multipliers, deadline)
             outcomes.append(second)
@@ -173,6 +178,11 @@ class Convex(Minimiser):
     def _has_ties(self) -> bool:
         """Whether several tables can be closest, and can be told apart by bounds on their cells."""
         return not self.distance.strictly_convex and form_of(self.distance) != "table"
+
+    @property
+    def _has_derivatives(self) -> bool:
+        """Whether Newton's method on the dual finds the optimum."""
+        return self.distance.separable and self.distance.smooth and self.distance.strictly_convex
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
@@ -242,6 +252,7 @@ class Convex(Minimiser):
                 outcome.multipliers,
                 lambda y, bounds=bounds: least_squares(data, bounds, y, deadline),  # type: ignore[misc]
                 deadline,
+                judged=False,  # it is not the distance that is minimised here
             )[0]
             if time.monotonic() >= deadline:
                 return cells, outcome
@@ -283,17 +294,25 @@ def _refined(
     multipliers: FloatArray,
     refine: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     deadline: float,
+    *,
+    judged: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
-    """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
-    better = np.zeros(data.size, dtype=bool)
-    exact, exact_multipliers = cells, multipliers
-    if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        exact, exact_multipliers = refine(multipliers)
-        better = data.violations(exact) <= 1e-9 * data.scale
+    """The exact optimum for each problem where Newton's method ends, else the better of what both found."""
+    if len(data.lower):  # slacks have no cost, so multipliers would not determine them
+        return polish(data, cells, deadline), _better_sign(data, multipliers)
+    exact, exact_multipliers = refine(multipliers)
+    better = data.violations(exact) <= 1e-9 * data.scale
+    exact = polish(data, exact, deadline)
     if better.all():
-        return polish(data, exact, deadline), exact_multipliers
-    cells = polish(data, np.where(better[data.owner], exact, cells), deadline)
-    return cells, np.where(better[data.row_owner], exact_multipliers, _better_sign(data, multipliers))
+        return exact, exact_multipliers
+    cells, multipliers = polish(data, cells, deadline), _better_sign(data, multipliers)
+    if judged:
+        meets = data.violations(exact) <= 1e-9 * data.scale
+        better |= meets & (data.distances(exact) <= data.distances(cells))
+    cells = np.where(better[data.owner], exact, cells)
+    if judged:
+        better = data.bounds(exact_multipliers) >= data.bounds(multipliers)
+    return cells, np.where(better[data.row_owner], exact_multipliers, multipliers)
 
 
 def _chunks(
@@ -311,6 +330,12 @@ def _chunks(
         size += n_cells
     if chunk:
         yield chunk
+
+
+def _meets_totals(data: Stack, cells: FloatArray) -> bool:
+    """Whether every total of every problem is met."""
+    allowed = [tolerance(reduction.problem) for reduction in data.reductions]
+    return bool((data.violations(cells) <= allowed).all())
 
 
 def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:

@@ -19,7 +19,7 @@ from aegis_opt.solvers._dual import maximise_dual
 from aegis_opt.solvers._totals import STEPS, enough, largest, move_to_totals, normal_solve
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
-_MOST_STEPS = 60
+_MOST_STEPS = 400
 
 
 def reconciled(data: Stack, deadline: float = math.inf) -> Stack:
@@ -64,11 +64,14 @@ def refine(data: Stack, multipliers: FloatArray, deadline: float = math.inf) -> 
         return float(y @ b) - float(data.costs.conjugate(y @ A).sum())
 
     # cvxpy's interfaces do not agree on the sign of a dual value, and an engine may have failed.
-    y = max((multipliers, -multipliers, np.zeros_like(b)), key=dual)
-    tolerance = 10 * enough(b)
-    y, cells, _ = maximise_dual(
-        A, b, data.costs, y, tolerance=tolerance, max_steps=_MOST_STEPS, deadline=deadline
-    )
+    zero = np.zeros_like(b)
+    best = max((multipliers, -multipliers, zero), key=dual)
+    for y in (best, zero):
+        y, cells, _ = maximise_dual(
+            A, b, data.costs, y, tolerance=10 * enough(b), max_steps=_MOST_STEPS, deadline=deadline
+        )
+        if best is zero or largest(b - A @ cells) <= 1e4 * enough(b):
+            break
     return cells, y
 
 
