@@ -20,6 +20,9 @@ from aegis_opt.distances import CellCosts
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.solvers.integer._costs import LayeredCost, Segments, Target
 
+LARGEST_SLOPE = 2.0**44
+"""Beyond, whole numbers would tell the rounding errors of slopes apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Steps(LayeredCost):
@@ -33,10 +36,14 @@ class Steps(LayeredCost):
     def of(
         cls, costs: CellCosts, goal: Target, upper: IntArray, largest: float, exact_layers: int
     ) -> Steps:
-        """Choose the largest power of two with which no slope of cells up to `upper` exceeds `largest`."""
+        """Choose the largest power of two with which no slope of cells up to `upper` exceeds `largest`.
+
+        Slopes that are equal but for the last bits of their floating-point numbers are rounded to the same
+        whole number, so that ties are ties.
+        """
         ends = np.zeros_like(upper), np.maximum(-(-upper // goal.multiplicity) - 1, 0)
-        steepest = max(float(np.abs(_steps(costs, layer)).max(initial=1e-300)) for layer in ends)
-        factor = 2.0 ** math.floor(math.log2(largest / steepest))
+        steepest = max(float(np.abs(_steps(costs, layer)).max(initial=0.0)) for layer in ends)
+        factor = 2.0 ** math.floor(math.log2(min(largest, LARGEST_SLOPE) / (steepest or 1.0)))
         return cls(goal.numerator, goal.scale, goal.multiplicity, exact_layers, costs, factor, upper)
 
     @property
