@@ -232,6 +232,13 @@ class Problem:
         return tuple(margins)
 
     @cached_property
+    def support(self) -> npt.NDArray[np.bool_]:
+        """Cells that are positive in some feasible table."""
+        from aegis_opt.problem._support import possible_cells
+
+        return possible_cells(self)
+
+    @cached_property
     def is_integral(self) -> bool:
         """Whether every known total is a whole number."""
         return all(bool(np.all(m.totals == np.round(m.totals))) for m in self.margins)
