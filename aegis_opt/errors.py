@@ -23,6 +23,7 @@ __all__ = [
     "SourceError",
     "SummaryError",
     "UnknownColumn",
+    "UnknownDistance",
     "UnknownMask",
     "UnknownMeasure",
     "UnknownName",
@@ -69,6 +70,10 @@ class UnknownSolver(UnknownName):
 
 class UnknownMeasure(UnknownName):
     """No measure of that name is registered."""
+
+
+class UnknownDistance(UnknownName, InvalidOption):
+    """No distance of that name is registered."""
 
 
 class UnknownColumn(UnknownName):

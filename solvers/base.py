@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import instance, one_of, whole_number
-from aegis_opt.distances import distance
-from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.distances import NORMS, Distance, get_distance
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import Reconciled, check, contradicts_itself, reconcile
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
@@ -21,7 +21,7 @@ from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.reconstruction import Reconstruction, Status
 
-__all__ = ["Capabilities", "OnConflict", "Reconstructor", "Solution"]
+__all__ = ["Capabilities", "Minimiser", "OnConflict", "Reconstructor", "Solution"]
 
 OnConflict = Literal["raise", "repair", "relax"]
 
@@ -33,7 +33,8 @@ class Capabilities:
     Attributes
     ----------
     norms : tuple of str
-        Distances to the prior that it minimises; empty where it minimises none.
+        Names of the distances to the prior that it minimises, among those of this package; empty where it
+        minimises none. `Reconstructor.takes` tells for any distance.
     integer : bool
         Whether its tables hold whole numbers.
     keeps_totals : bool
@@ -83,6 +84,8 @@ class Reconstructor(ABC):
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
+    implied_norm: ClassVar[str | None] = None
+    """The norm that the solver's name stands for, so that a comparison need not write it."""
 
     rounding: str | None = None
     seed: int = 0
@@ -99,7 +102,17 @@ class Reconstructor(ABC):
     @property
     @abstractmethod
     def distance_norm(self) -> str:
-        """The norm in which `objective` is reported."""
+        """The name of the distance in which `objective` is reported."""
+
+    @property
+    def distance(self) -> Distance:
+        """The distance in which `objective` is reported."""
+        return get_distance(self.distance_norm)
+
+    @classmethod
+    def takes(cls, distance: Distance) -> bool:
+        """Whether this solver minimises a distance."""
+        return distance.name in cls.capabilities.norms
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:
@@ -248,7 +261,62 @@ class Reconstructor(ABC):
         return {
             "table": problem.labelled(table),
             "status": status,
-            "objective": distance(table, agreed.problem.prior, self.distance_norm),
+            "objective": self.distance.for_problem(agreed.problem).value(table, agreed.problem.prior),
             "residual": residual,
             "optimal": status is Status.OPTIMAL,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimiser(Reconstructor):
+    """A solver with a choice of distances: those that `takes` accepts, by what they tell about themselves.
+
+    Parameters
+    ----------
+    norm : str or Distance
+        The distance to the prior: a name ("l1", "lp=1.5") or an object; see `aegis_opt.distances`.
+    """
+
+    norm: str | Distance = "l2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.takes(self.distance):
+            raise InvalidOption(
+                f"solver {self.name!r} cannot minimise the norm {self.distance.name!r}; solvers that can: "
+                f"{', '.join(solvers_for(self.distance)) or 'none'}. Solver {self.name!r} minimises: "
+                f"{', '.join(self.capabilities.norms)}"
+            )
+
+    @property
+    def distance(self) -> Distance:
+        """The distance that is minimised."""
+        return get_distance(self.norm)
+
+    @property
+    def distance_norm(self) -> str:
+        """The name of the distance that is minimised."""
+        return self.distance.name
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, distance: Distance) -> bool:
+        """Whether this solver minimises a distance, judged by its flags."""
+
+
+def norms_where(takes: Callable[[Distance], bool]) -> tuple[str, ...]:
+    """Names of this package's distances that a solver takes."""
+    return tuple(name for name in NORMS if takes(get_distance(name)))
+
+
+def solvers_for(distance: Distance) -> Iterator[str]:
+    """Yield the names of the solvers that minimise a distance."""
+    from aegis_opt.solvers.registry import available_solvers, solver_class
+
+    for name in available_solvers():
+        try:
+            kind = solver_class(name)
+        except AegisError:  # a broken plugin is no way out
+            continue
+        if kind.takes(distance):
+            yield name

@@ -19,7 +19,6 @@ from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._problem import Problem
-from aegis_opt.problem._view import View
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -129,6 +128,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
 
     Examples
     --------
+    >>> from aegis_opt.problem import View
     >>> problem = Problem([View([0, 0], [[3, 3]])], histogram=[2, 5])
     >>> reconcile(problem, "relax").problem.histogram.round(6).tolist()
     [1.75, 4.75]
@@ -165,16 +165,8 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     ]
     by_kind = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
     joints = [new for kind, new in by_kind if kind == "view"]
-    views = zip(problem.views, joints, strict=True)
-    consistent = Problem(
-        [View(view.groups, new, view.label_groups) for view, new in views],
-        next((new[:, 0] for kind, new in by_kind if kind == "histogram"), None),
-        problem.given_prior,
-        row_names=problem.row_names,
-        label_names=problem.label_names,
-        constraints=problem.constraints,
-    )
-    return Reconciled(consistent, tuple(changes))
+    histogram = next((new[:, 0] for kind, new in by_kind if kind == "histogram"), None)
+    return Reconciled(problem.with_totals(joints, histogram), tuple(changes))
 
 
 @dataclass(frozen=True, eq=False)

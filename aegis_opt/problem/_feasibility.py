@@ -62,7 +62,7 @@ def support(A: sparse.csr_array, b: FloatArray, seconds: float = SUPPORT_SECONDS
     from aegis_opt.problem._linear_program import linprog
 
     n_cells = A.shape[1]
-    scaled = b / power_of_two(float(b.sum()) / max(n_cells, 1))
+    scaled = b / power_of_two(float(np.abs(b).sum()) / max(n_cells, 1))
     equations = sparse.hstack([A, A, -scaled[:, None]], format="csr")
     cost = np.concatenate([-np.ones(n_cells), np.zeros(n_cells + 1)])
     bounds = np.zeros((2 * n_cells + 1, 2))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,13 +101,24 @@ class Reduction:
         return shared
 
 
-def reduce(problem: Problem, *, proportional: bool = False) -> Reduction:
+def reduce(
+    problem: Problem,
+    *,
+    proportional: bool = False,
+    marks: FloatArray | None = None,
+    cells: BoolArray | None = None,
+) -> Reduction:
     """Merge rows, drop totals that follow from others, close cells that must be 0.
 
     Merging proportional rows instead of interchangeable ones makes fewer classes, but is right for the least
-    divergence only, and for problems without extra constraints.
+    divergence only, and for problems without extra constraints. Rows that differ in `marks` (n x any) are
+    not interchangeable, such as those whose cells have different weights. Where `cells` (n x k) are given,
+    all others are known to be 0.
     """
-    class_of, first = _classes(problem, _proportions(problem) if proportional else _values(problem))
+    keys: Iterable[FloatArray] = _proportions(problem) if proportional else _values(problem)
+    if marks is not None:
+        keys = chain(keys, marks.T)
+    class_of, first = _classes(problem, keys)
     multiplicity = np.bincount(class_of)
     margins = []
     for margin in problem.margins:
@@ -119,6 +131,8 @@ def reduce(problem: Problem, *, proportional: bool = False) -> Reduction:
         margins.append(Margin(margin.name, rows, margin.columns, totals, margin.kind))
     prior = problem.prior[first]
     allowed = open_cells(margins, None if problem.structural_zeros is None else prior == 0)
+    if cells is not None:
+        allowed &= cells[first]
     weight = None
     if proportional:
         weight = problem.histogram

@@ -14,6 +14,7 @@ import pandas as pd
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
+from aegis_opt.problem._positions import given_positions, index_positions
 from aegis_opt.problem._view import View, counts
 
 FEWEST_RECORDS = 1e-6  # in all: far fewer, and products of counts would vanish
@@ -41,6 +42,10 @@ class Problem:
         Names that the result's table carries; taken from pandas arguments where not given.
     constraints : sequence of LinearConstraint, optional
         Further linear constraints, for the solvers that take them.
+    positions : array_like of numbers or dates, shape (n,), optional
+        Where the values of an *ordered* attribute lie: increasing, NaN for a value that has no place in the
+        order, such as the missing one. Taken from the names of the rows where these are distinct numbers or
+        dates; names of type object give none, which declares the attribute *nominal*.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class Problem:
     row_names: pd.Index | None
     label_names: pd.Index | None
     constraints: tuple[LinearConstraint, ...]
+    positions: FloatArray | None
 
     def __init__(
         self,
@@ -65,6 +71,7 @@ class Problem:
         row_names: Sequence[Any] | pd.Index | None = None,
         label_names: Sequence[Any] | pd.Index | None = None,
         constraints: Sequence[LinearConstraint] = (),
+        positions: npt.ArrayLike | None = None,
     ) -> None:
         views = (views,) if isinstance(views, View) else tuple(views) if isinstance(views, Iterable) else ()
         if not views or not all(isinstance(view, View) for view in views):
@@ -105,13 +112,15 @@ class Problem:
         row_sources += [prior.index if isinstance(prior, pd.DataFrame) else None]
         label_sources = [view.label_names for view in views]
         label_sources += [prior.columns if isinstance(prior, pd.DataFrame) else None]
+        names = _names(row_names, row_sources, shape[0], "rows")
         vars(self).update(  # the way into a frozen dataclass whose arguments are converted
             views=views,
             histogram=rows,
             given_prior=table,
-            row_names=_names(row_names, row_sources, shape[0], "rows"),
+            row_names=names,
             label_names=_names(label_names, label_sources, shape[1], "labels"),
             constraints=tuple(constraints),
+            positions=index_positions(names) if positions is None else given_positions(positions, shape[0]),
         )
 
     @classmethod
@@ -123,6 +132,7 @@ class Problem:
         prior: npt.ArrayLike | None = None,
         *,
         label_groups: npt.ArrayLike | None = None,
+        positions: npt.ArrayLike | None = None,
     ) -> Problem:
         """Derive what would be known about a known table, for research and tests.
 
@@ -138,6 +148,8 @@ class Problem:
             As in `Problem`.
         label_groups : array_like of int, shape (k,), optional
             A masked label, the same in every view.
+        positions : array_like, optional
+            As in `Problem`; a numeric or date index of the table gives them, too.
 
         Examples
         --------
@@ -165,7 +177,21 @@ class Problem:
             prior,
             row_names=None if frame is None else frame.index,
             label_names=None if frame is None else frame.columns,
+            positions=positions,
         )
+
+    def with_totals(self, joints: Iterable[npt.ArrayLike], histogram: npt.ArrayLike | None) -> Problem:
+        """Return the same problem with other totals: a joint table for each view, and a histogram."""
+        other = Problem(
+            [View(v.groups, joint, v.label_groups) for v, joint in zip(self.views, joints, strict=True)],
+            histogram,
+            self.given_prior,
+            row_names=self.row_names,
+            label_names=self.label_names,
+            constraints=self.constraints,
+        )
+        vars(other).update(positions=self.positions)  # those of an index may be in any order
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -204,6 +230,13 @@ class Problem:
             columns = np.zeros(k, dtype=np.int64)
             margins.append(Margin("histogram", rows, columns, self.histogram[:, None], "histogram"))
         return tuple(margins)
+
+    @cached_property
+    def support(self) -> npt.NDArray[np.bool_]:
+        """Cells that are positive in some feasible table."""
+        from aegis_opt.problem._support import possible_cells
+
+        return possible_cells(self)
 
     @cached_property
     def is_integral(self) -> bool:

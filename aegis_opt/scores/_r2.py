@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from aegis_opt.scores._base import Score, ScoreValues
-from aegis_opt.scores._least_squares import CAP, Design, r2, r2_certified, r2_cv, r2_gcv
+from aegis_opt.scores._changes import changed_r2_gcv
+from aegis_opt.scores._least_squares import CAP, Design, FloatArray, r2, r2_certified, r2_cv, r2_gcv
 from aegis_opt.scores._masked_records import MaskedRecords
 
 FOLDS = 10
@@ -24,12 +25,17 @@ class LeastSquares(Score):
     function: Callable[[Design, MaskedRecords], float]
     monotone: bool = False
     cap: int | None = None
+    changed: Callable[[MaskedRecords], Mapping[str, FloatArray]] | None = None
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration by the counts of all records."""
-        pairs = masked.pairs()
+        pairs = masked.pairs(cap=self.cap)
         designs = (masked.design(name, pairs, self.cap) for name in masked.configurations)
         return ScoreValues(np.array([self.function(design, masked) for design in designs]))
+
+    def changes(self, masked: MaskedRecords) -> Mapping[str, FloatArray] | None:
+        """Score every configuration with one of its masks changed, where there is a quick way."""
+        return None if self.changed is None else self.changed(masked)
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,10 @@ R2_CERTIFIED = LeastSquares(
     True,
 )
 R2_GCV = LeastSquares(
-    "r2_gcv", "R-squared by generalised cross-validation", lambda d, _: r2_gcv(d), False, CAP
+    "r2_gcv",
+    "R-squared by generalised cross-validation",
+    lambda d, _: r2_gcv(d),
+    cap=CAP,
+    changed=changed_r2_gcv,
 )
 R2_CV = CrossValidated("r2_cv", "R-squared by cross-validation")

@@ -7,6 +7,9 @@ cell ("elimination"); on the cells that it leaves open, Newton's method on the d
 passes do not (`_newton.py`). Where solutions lie on the boundary (cells that tend to 0) both converge
 slowly: a linear program then removes the cells that must be 0, and Newton's method goes on.
 
+Newton's method on the dual serves every other distance that is smooth, strictly convex and a sum over cells
+as well (`_separable.py`): of the tables that meet the totals, it then finds the one closest in that.
+
 Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
 """
 
@@ -22,6 +25,7 @@ import numpy.typing as npt
 
 from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt._options import flag, number, whole_number
+from aegis_opt.distances import Distance
 from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
@@ -29,8 +33,9 @@ from aegis_opt.problem._feasibility import SUPPORT_SECONDS, fits, incidence, num
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
-from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
-from aegis_opt.solvers.ipf._newton import maximise_dual
+from aegis_opt.solvers.base import Capabilities, Minimiser, Solution, norms_where
+from aegis_opt.solvers.ipf._newton import maximise_entropy
+from aegis_opt.solvers.ipf._separable import solve_separable
 
 SCALING_PASSES = 20  # before Newton's method takes over
 FIRST_NEWTON_STEPS = 6  # before a linear program looks for cells that must be 0, unless none is near 0
@@ -39,12 +44,19 @@ LEAST_SETTLED_SHARE = 1 / 200  # of the open cells: a round of elimination that 
 CLEARLY_POSITIVE = 1e-4  # records in a cell, far above what is left of a total: some feasible table has them
 
 
+def _takes(distance: Distance) -> bool:
+    return distance.separable and distance.smooth and distance.strictly_convex
+
+
 @dataclass(frozen=True, kw_only=True)
-class IPF(Reconstructor):
+class IPF(Minimiser):
     """Iterative proportional fitting, which says so where it has not converged.
 
     Parameters
     ----------
+    norm : str or Distance
+        "kl", the divergence that fitting minimises, or any distance that is smooth, strictly convex and
+        separable, which Newton's method on the dual then minimises.
     tolerance : float
         Largest violation of any total, in records, at which the iteration stops; where there is less than one
         record, as a share of it. Totals of N records cannot be met better than about 1e-15 N in floating
@@ -53,7 +65,7 @@ class IPF(Reconstructor):
         Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
     accelerate : bool
         Whether elimination may come before plain scaling, and Newton's method finish what that has not after
-        20 passes.
+        20 passes. For the divergence only.
     time_limit : float, optional
         Seconds for each problem, after which it gives up as after too many passes.
 
@@ -66,8 +78,10 @@ class IPF(Reconstructor):
     """
 
     name: ClassVar[str] = "ipf"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl",))
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=norms_where(_takes))
+    implied_norm: ClassVar[str | None] = "kl"
 
+    norm: str | Distance = "kl"
     tolerance: float = 1e-9
     max_iterations: int = 10_000
     accelerate: bool = True
@@ -81,19 +95,22 @@ class IPF(Reconstructor):
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
 
-    @property
-    def distance_norm(self) -> str:
-        """The divergence that the fitting minimises."""
-        return "kl"
+    @classmethod
+    def takes(cls, distance: Distance) -> bool:
+        """Whether it is separable, smooth and strictly convex."""
+        return _takes(distance)
 
     def solve(self, problem: Problem) -> Solution:
         """Fit the prior to the totals."""
-        start = time.perf_counter()
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        state = _State.of(problem)
-        built = time.perf_counter()
         small = min(1.0, problem.total)  # of less than one record, the tolerances below are shares
         tolerance = max(self.tolerance * small, 1e-14 * problem.total)
+        if self.distance_norm != "kl":
+            distance = self.distance.for_problem(problem)
+            return solve_separable(problem, distance, tolerance, self.max_iterations, deadline)
+        start = time.perf_counter()
+        state = _State.of(problem)
+        built = time.perf_counter()
         passes, violation = state.scale(1, tolerance, deadline)
         method = "closed-form"
         if violation > tolerance and passes < self.max_iterations and self.accelerate:
@@ -222,7 +239,7 @@ class _State:
     def newton(self, steps: int, tolerance: float, deadline: float) -> int:
         """Finish by Newton's method on the dual; return the steps done."""
         A, b = self._system()
-        multipliers, self.x, done = maximise_dual(
+        multipliers, self.x, done = maximise_entropy(
             A,
             b,
             self.start,

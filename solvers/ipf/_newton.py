@@ -44,7 +44,7 @@ FIRST_ACCURACY = 0.01  # of a step by conjugate gradients, while the totals are 
 LONGEST = 20.0  # largest change of a logarithm in one step, against overflow
 
 
-def maximise_dual(
+def maximise_entropy(
     A: sparse.csr_array,
     b: FloatArray,
     p: FloatArray,

@@ -1,0 +1,175 @@
+"""The distances by name: those of this package, those registered by hand, those other packages offer."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+import numpy.typing as npt
+
+from aegis_opt.distances._base import Distance
+from aegis_opt.distances._chi_square import Neyman, Pearson
+from aegis_opt.distances._divergences import KL, Hellinger, ReverseKL
+from aegis_opt.distances._huber import Huber
+from aegis_opt.distances._minkowski import L1, L2, Linf, Lp
+from aegis_opt.errors import AegisError, InvalidInput, InvalidOption, UnknownDistance
+
+ENTRY_POINT_GROUP = "aegis_opt.distances"
+"""Other packages offer a distance here: entry-point name = its name, object = a `Distance` or its class."""
+
+_DISTANCES: dict[str, Distance | type[Distance]] = {
+    "kl": KL,
+    "reverse_kl": ReverseKL,
+    "chi2": Pearson,
+    "neyman": Neyman,
+    "hellinger": Hellinger,
+    "l1": L1,
+    "l2": L2,
+    "linf": Linf,
+    "lp": Lp,
+    "huber": Huber,
+}
+NORMS = tuple(_DISTANCES)
+"""Names of the distances of this package; "lp" and "huber" take a parameter, as in "lp=1.5"."""
+
+_CHECKED: set[Distance] = set()
+
+
+def get_distance(norm: str | Distance) -> Distance:
+    """Look a distance up by name; a `Distance` is returned as it is.
+
+    A distance is checked on random points when it is first asked for.
+
+    Parameters
+    ----------
+    norm : str or Distance
+        One of `available_distances()`, with its parameter where it has one ("lp=1.5"), or the distance
+        itself.
+
+    Raises
+    ------
+    UnknownDistance
+        No distance has that name; the text lists those that exist.
+    InvalidInput
+        The distance is not convex, or contradicts itself.
+    AegisError
+        The package that offers it cannot be loaded, or offers something else.
+
+    Examples
+    --------
+    >>> get_distance("lp=3").name, get_distance("lp").name
+    ('lp=3', 'lp=1.5')
+    """
+    found = norm if isinstance(norm, Distance) else _named(norm)
+    if found not in _CHECKED:
+        found.check()
+        _CHECKED.add(found)
+    return found
+
+
+def distance(table: npt.ArrayLike, prior: npt.ArrayLike, norm: str | Distance) -> float:
+    """Distance of a table X from a prior U of the same shape; see `aegis_opt.distances` for the formulas.
+
+    Examples
+    --------
+    >>> distance([[3.0, 1.0]], [[2.0, 2.0]], "l1"), distance([[3.0, 1.0]], [[2.0, 2.0]], "linf")
+    (2.0, 1.0)
+    """
+    return get_distance(norm).value(table, prior)
+
+
+def available_distances() -> tuple[str, ...]:
+    """Names that `get_distance` knows: this package's own first, then the others; nothing is loaded.
+
+    Examples
+    --------
+    >>> available_distances()[:3]
+    ('kl', 'reverse_kl', 'chi2')
+    """
+    offered = sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
+    return tuple(dict.fromkeys([*_DISTANCES, *offered]))
+
+
+def register_distance(name: str, distance: Distance | type[Distance]) -> None:
+    """Make a distance known by a name, for this process.
+
+    Packages do better with an entry point in the group "aegis_opt.distances", which needs no call.
+
+    Parameters
+    ----------
+    name : str
+        A new name, entry points included: letters, digits, "_", "-" and ".".
+    distance : Distance or its class
+        A class is called with the number after "=" in a name such as "lp=1.5", or without arguments.
+
+    Raises
+    ------
+    InvalidInput
+        Not a distance, not convex, or the name is taken.
+    """
+    if not isinstance(name, str) or not name.replace("_", "").replace("-", "").replace(".", "").isalnum():
+        raise InvalidInput(f"a distance is named by letters, digits, '_', '-' and '.', not by {name!r}")
+    _require_distance(distance, f"what is to be registered as {name!r}", InvalidInput)
+    if isinstance(distance, Distance):
+        get_distance(distance)
+    # setdefault is one step: of two threads that register a name at the same time, one is refused
+    if name in available_distances() or _DISTANCES.setdefault(name, distance) is not distance:
+        raise InvalidInput(f"the distance name {name!r} is taken: choose another")
+
+
+def _named(text: object) -> Distance:
+    """Return the distance of a name, its parameter read."""
+    if not isinstance(text, str):
+        raise UnknownDistance("norm", text, available_distances(), "Give a name or a Distance.")
+    name, equals, parameter = text.partition("=")
+    if name not in _DISTANCES:
+        offers = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name == name]
+        if not offers:
+            raise UnknownDistance("norm", text, available_distances())
+        _DISTANCES[name] = _load(offers)
+    return _made(name, text, parameter if equals else None)
+
+
+@cache
+def _made(name: str, text: str, parameter: str | None) -> Distance:
+    found = _DISTANCES[name]
+    if parameter is None:
+        made = found() if isinstance(found, type) else found
+    elif isinstance(found, type) and found.parameter is not None:
+        try:
+            number = float(parameter)
+        except ValueError:
+            raise InvalidOption(
+                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', not "
+                f"{text!r}"
+            ) from None
+        made = found(number)  # type: ignore[call-arg]
+    else:
+        raise InvalidOption(f"the norm {name!r} has no parameter: write {name!r}, not {text!r}")
+    if made.name.partition("=")[0] != name:
+        raise AegisError(f"the distance {name!r} calls itself {made.name!r}: both names must be the same")
+    return made
+
+
+def _load(offers: list[EntryPoint]) -> Distance | type[Distance]:
+    """Load the one distance offered under a name; whatever is wrong with it is told with its origin."""
+    point = offers[0]
+    if len(offers) > 1:
+        origins = ", ".join(offer.value for offer in offers)
+        raise AegisError(
+            f"distance {point.name!r} is offered more than once ({origins}): uninstall all but one"
+        )
+    origin = f"distance {point.name!r} of the plugin {point.value!r}"
+    try:
+        loaded = point.load()
+    except Exception as error:  # a plugin may fail in any way; the cause stays attached
+        raise AegisError(
+            f"{origin} cannot be loaded ({type(error).__name__}: {error}): repair or uninstall the plugin"
+        ) from error
+    return _require_distance(loaded, origin, AegisError)
+
+
+def _require_distance(found: object, origin: str, error: type[AegisError]) -> Distance | type[Distance]:
+    if isinstance(found, Distance) or (isinstance(found, type) and issubclass(found, Distance)):
+        return found
+    raise error(f"{origin} is neither a Distance nor a class of them: {found!r}")
