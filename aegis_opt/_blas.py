@@ -51,7 +51,7 @@ def _set(threads: list[int]) -> None:
 
 @cache
 def _openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """Find the functions that tell and set the threads of each OpenBLAS that NumPy and SciPy are linked to."""
+    """Find the functions that tell and set the threads of each OpenBLAS of NumPy and SciPy."""
     found = []
     for name in _LINKED:
         try:

@@ -24,12 +24,15 @@ def threads(monkeypatch):
 
 
 def test_threads_come_back_whatever_happens(threads) -> None:
-    with pytest.raises(KeyError), one_blas_thread():
-        assert threads == {"one": 1, "other": 1}
+    def fail() -> None:
         with one_blas_thread():
+            with one_blas_thread():
+                assert threads == {"one": 1, "other": 1}
             assert threads == {"one": 1, "other": 1}
-        assert threads == {"one": 1, "other": 1}
-        raise KeyError
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert threads == {"one": 4, "other": 8}
 
 
