@@ -115,7 +115,7 @@ class Advice:
         >>> import aegis_opt as ao
         >>> clinic = ao.datasets.clinic(500)
         >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
-        >>> list(advice.explain("all-suppressed").columns)
+        >>> list(advice.explain("strictest").columns)
         ['attribute', 'mask', 'cost', 'other_mask', 'gain', 'chance']
         """
         return self._explained_by().explain(self._named(configuration))

@@ -234,13 +234,15 @@ class Advisor:
         spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
         scores = advice.masked.mean(axis=1)
         behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]
-        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index)
+        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index, dtype=float)
         order = list(advice.ranking["configuration"])
         close = tuple(name for name in order if behind[name] <= width[name] + TIE * abs(scores[best]))
         close = (best, *(name for name in close if name != best))
         return replace(
             advice,
-            ranking=with_differences(advice.ranking, behind[order].to_numpy(), width[order].to_numpy()),
+            ranking=with_differences(
+                advice.ranking, behind[order].to_numpy(float), width[order].to_numpy(float)
+            ),
             equivalent=close,
             warnings=advice.warnings + tuple(warnings_about_close_ones(close, self._coarseness())),
         )
