@@ -31,6 +31,7 @@ class Advice:
         deviation then stands beside it where the unmasked tables are known, else it is NaN. Scores with
         folds, and ``bootstrap``, add difference, difference_low and difference_high: how far the
         configuration is behind the winner, in the mean of the folds or by the tables, and the 95% interval.
+        `r2_gcv` is judged by the folds of `r2_cv`, where these are shared.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str

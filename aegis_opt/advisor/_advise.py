@@ -114,7 +114,9 @@ class Advisor:
                 "with folds, such as r2_cv, say by themselves what cannot be told apart"
             )
         if scored:
-            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
+            shared = self._scores[str(chosen)]
+            folds_of = self._scores.get("r2_cv", shared) if chosen == "r2_gcv" else shared
+            advice = by_score(str(chosen), shared, folds_of, summary.attributes, self._coarseness())
             advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
             advice = self._by_tables(chosen, seed, given, bootstrap, progress)
