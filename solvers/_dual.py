@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aegis_opt.distances import CellCosts
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import solve_symmetric
 from aegis_opt.solvers._totals import largest

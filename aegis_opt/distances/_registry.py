@@ -140,8 +140,8 @@ def _made(name: str, text: str, parameter: str | None) -> Distance:
             number = float(parameter)
         except ValueError:
             raise InvalidOption(
-                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', not "
-                f"{text!r}"
+                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', "
+                f"not {text!r}"
             ) from None
         made = found(number)  # type: ignore[call-arg]
     else:
@@ -169,9 +169,7 @@ def _load(offers: list[EntryPoint]) -> Distance | type[Distance]:
     return _require_distance(loaded, origin, AegisError)
 
 
-def _require_distance(
-    found: object, origin: str, error: type[AegisError]
-) -> Distance | type[Distance]:
+def _require_distance(found: object, origin: str, error: type[AegisError]) -> Distance | type[Distance]:
     if isinstance(found, Distance) or (isinstance(found, type) and issubclass(found, Distance)):
         return found
     raise error(f"{origin} is neither a Distance nor a class of them: {found!r}")

@@ -14,8 +14,8 @@ the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality, with the conjugates of
-separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
-optimality counts as proved where gap <= 1e-6.
+separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance,
+1e6 times the tolerance of the totals), and optimality counts as proved where gap <= 1e-6.
 
 References
 ----------
@@ -128,9 +128,7 @@ class Convex(Minimiser):
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
         largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
-        return [
-            solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)
-        ]
+        return [solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)]
 
     def _solve_stack(self, pairs: Sequence[tuple[Reduction, Distance]], build: float) -> list[Solution]:
         start = time.perf_counter()

@@ -10,10 +10,10 @@ import pytest
 from problem_zoo import ZOO
 
 import aegis_opt as ao
+from aegis_opt.distances import NORMS, get_distance
 from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import _models as convex_models
 from aegis_opt.solvers.convex._convex import Convex
-from aegis_opt.distances import NORMS, get_distance
 from aegis_opt.solvers.convex._engines import ENGINES, installed_engines
 from aegis_opt.solvers.convex._stack import stack
 
@@ -79,7 +79,7 @@ def test_limits_that_an_engine_does_not_have_are_refused() -> None:
 
 
 def test_other_wrong_options_are_refused() -> None:
-    with pytest.raises(ao.errors.InvalidOption, match="unknown norm 'l3'; known: chi2.*, linf"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"unknown norm 'l3'; known: chi2.*, linf"):
         Convex(norm="l3")
     with pytest.raises(ao.errors.InvalidOption, match="tie_break must be 'l2' or 'none'"):
         Convex(norm="l1", tie_break="kl")  # type: ignore[arg-type]
