@@ -118,8 +118,8 @@ def _able(norm: str | Distance, problem: Problem) -> Distance:
     distance = get_distance(norm)
     if not (distance.strictly_convex or distance.base.name in ("l1", "linf")):
         raise InvalidOption(
-            f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' or "
-            "a strictly convex one, which has a single optimal table"
+            f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' "
+            "or a strictly convex one, which has a single optimal table"
         )
     return distance.for_problem(problem)
 

@@ -106,8 +106,8 @@ class Steps(LayeredCost):
     def value(self, totals: IntArray) -> IntArray:
         base, extra = np.divmod(totals, self.multiplicity)
         ends, sums = self._sums
-        cost: IntArray = self.multiplicity * sums[ends + base] + extra * self.layer_slope(base)
-        return cost
+        cost = self.multiplicity * sums[ends + base] + extra * self.layer_slope(base)
+        return cost.astype(np.int64)
 
     @cached_property
     def _sums(self) -> tuple[IntArray, IntArray]:

@@ -56,7 +56,7 @@ def _cvxpy() -> Any:
 
 
 def _problem(rng: np.random.Generator, *, rows: int, largest: int, least: int) -> ao.Problem:
-    """Up to three random views, perhaps with a histogram and a prior, of a table of counts from `least` up."""
+    """Up to three random views, perhaps with a histogram and a prior, of counts from `least` up."""
     n, k = int(rng.integers(2, rows + 1)), int(rng.integers(2, 4))
     truth = rng.integers(least, largest + 1, size=(n, k))
     truth[0, 0] += 1
