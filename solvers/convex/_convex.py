@@ -14,8 +14,8 @@ the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality, with the conjugates of
-separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
-optimality counts as proved where gap <= 1e-6.
+separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance,
+1e6 times the tolerance of the totals), and optimality counts as proved where gap <= 1e-6.
 
 References
 ----------

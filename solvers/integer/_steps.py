@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aegis_opt.distances import CellCosts
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.solvers.integer._costs import LayeredCost, Segments, Target
 
@@ -106,8 +106,8 @@ class Steps(LayeredCost):
     def value(self, totals: IntArray) -> IntArray:
         base, extra = np.divmod(totals, self.multiplicity)
         ends, sums = self._sums
-        whole: IntArray = self.multiplicity * sums[ends + base]
-        return whole + extra * self.layer_slope(base)
+        cost = self.multiplicity * sums[ends + base] + extra * self.layer_slope(base)
+        return cost.astype(np.int64)
 
     @cached_property
     def _sums(self) -> tuple[IntArray, IntArray]:
@@ -126,7 +126,7 @@ class Steps(LayeredCost):
         return rounded
 
     def _first_layer(self, slope: IntArray) -> IntArray:
-        """First layer of each cell whose slope is at least `slope`, by bisection; its top where there is none."""
+        """First layer of each cell whose slope is at least `slope`, its top where there is none."""
         low, high = np.zeros_like(self.top), self.top.copy()
         while (low < high).any():
             middle = (low + high) // 2

@@ -247,7 +247,10 @@ def test_solvers_lists_all_that_can_be_chosen(run: Run) -> None:
     found = json.loads(out)
     ipf = found["solvers"][0]
     assert ipf["name"] == "ipf"
-    assert ipf["capabilities"]["norms"] == ["kl"]
+    assert ipf["capabilities"]["norms"] == ["kl", "reverse_kl", "chi2", "neyman", "hellinger", "l2", "lp"]
+    takers = {entry["example"]: entry["solvers"] for entry in found["distances"]}
+    assert takers["neyman"] == ["ipf", "convex"]
+    assert takers["huber=1"] == ["convex", "integer"]
     assert ipf["options"]["max_iterations"] == 10_000
     assert {m["name"]: (m["higher_is_better"], m["monotone"]) for m in found["measures"]} == {
         name: (ao.get_measure(name).higher_is_better, ao.get_measure(name).monotone)
