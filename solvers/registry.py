@@ -23,6 +23,7 @@ _BUILT_IN = {
     "ipf": "aegis_opt.solvers.ipf:IPF",
     "convex": "aegis_opt.solvers.convex:Convex",
     "integer": "aegis_opt.solvers.integer:Integer",
+    "smooth": "aegis_opt.solvers.smooth:Smooth",
     "sampling": "aegis_opt.solvers.sampling:Sampling",
 }
 

@@ -13,6 +13,7 @@ name                  distance of a table X from its prior U             also kn
 "linf"                largest abs(X - U)                                 Chebyshev
 "lp=1.5"              p-th root of the sum of abs(X - U)^p, p > 1        Minkowski
 "huber=2"             sum of squares / 2 up to 2, of 2 (abs - 1) beyond  Huber loss
+"roughness=2"         sum of squared second differences of X / row sums  Whittaker's graduation; needs positions
 `Weighted(...)`       any of them with a weight for each cell
 ====================  =================================================  ========================================
 
@@ -43,6 +44,7 @@ from aegis_opt.distances._registry import (
     get_distance,
     register_distance,
 )
+from aegis_opt.distances._roughness import Roughness
 from aegis_opt.distances._separable import SeparableDistance
 from aegis_opt.distances._weighted import Weighted
 
@@ -61,6 +63,7 @@ __all__ = [
     "Pearson",
     "Posed",
     "ReverseKL",
+    "Roughness",
     "SeparableDistance",
     "Weighted",
     "available_distances",
