@@ -56,6 +56,8 @@ def smooth_program(
     n, k = problem.shape
     records = np.zeros(n)
     records[curves.rows] = curves.records
+    place = np.zeros(n, dtype=np.int64)
+    place[curves.rows] = np.arange(len(curves.rows))
     unknown = open_cells(problem.margins, problem.structural_zeros) & (records > 0)[:, None]
     table = np.where(records[:, None] > 0, 0.0, fitted)
     equations = _Equations.of(problem, unknown.ravel(), table)
@@ -87,6 +89,7 @@ def smooth_program(
         right=scaled[1],
         upper=upper,
         cap=cap,
+        place=place[row],
         constant=double * constant,
     )
     return SmoothProgram(quadratic, table, cells, records[row], mirrored)

@@ -9,8 +9,8 @@ A predictor-corrector method [1]_ finds which bounds hold with equality; solving
 bounds fixed then gives the optimum to rounding error (an active-set step, repeated while a bound turns out to
 be on the wrong side). Each step solves one symmetric quasi-definite system [2]_ for x, the scaled differences
 y = weights (D x + offset) and the multipliers of C: however close two positions are, its entries stay of
-moderate size, where the normal equations D' weights D would lose all digits. Along an order the system is
-banded but for the totals, and its factor fills little.
+moderate size, where the normal equations D' weights D would lose all digits. Sorted along the order it is a
+band, which is factorised with pivoting.
 
 References
 ----------
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 80
 LEAST_GAP = 1e-9  # relative, at which the interior-point method stops
+SETTLED_GAP = 1e-7  # relative, at which an active-set step is believed
 _RIDGE = 1e-14  # subtracted from the zeros of what is factorised, as some totals follow from others
 _FIXED = 1e12  # curvature that holds a cell at its bound
 _FIRMER = 1e-9  # the same where that is not enough
@@ -59,6 +60,7 @@ class Quadratic:
     right: FloatArray
     upper: FloatArray  # infinite where nothing but C bounds a cell
     cap: FloatArray  # a value that no feasible cell exceeds
+    place: IntArray  # of each cell along the order: where its equations lie in the band
     constant: float = 0.0  # roughness that no cell changes
 
     def in_units_of(self, unit: float) -> Quadratic:
@@ -137,7 +139,7 @@ def minimise(
     nowhere = np.zeros(len(start), dtype=np.int8)
     program = given.in_units_of(unit)
     first = _active_set(program, _System(program), nowhere, _FIRST_TRY, late)
-    if first.solved:
+    if first.solved and _settles(program, first.point, floor / unit):
         return Outcome(first.point.scaled(unit), "active-set", first.steps)
     # Where totals enforce a rough table, that is the size of things
     unit = max(unit, given.value(first.point.x) / len(start))
@@ -146,8 +148,16 @@ def minimise(
     inner = _interior_point(program, system, start, floor / unit, late)
     last = _active_set(program, system, inner.sides, _POLISHING, late)
     steps = first.steps + inner.steps + last.steps
-    point = last.point if last.solved else inner.point
+    exact = last.solved and _settles(program, last.point, floor / unit)
+    point = last.point if exact else inner.point
     return Outcome(point.scaled(unit), "interior-point", steps, inner.timed_out)
+
+
+def _settles(program: Quadratic, point: Point, floor: float) -> bool:
+    """Whether a point is optimal to enough digits."""
+    value = program.value(point.x)
+    missed = np.abs(program.C @ point.x - program.right).max(initial=0.0)
+    return value - program.bound(point) <= SETTLED_GAP * max(value, floor) and bool(missed <= 1e-9)
 
 
 @dataclass(eq=False)
@@ -285,9 +295,8 @@ class _System:
         from scipy import sparse
 
         self.program = program
-        C, self.last = _stretched(program.C)
-        self.n_cells = len(program.target)
-        self.n_differences = program.D.shape[0]
+        self.n_cells, self.n_differences = len(program.target), int(program.D.shape[0])
+        C, self.last = _stretched(program.C, program.place)
         self.n_unknown = int(C.shape[1])
         D = program.D.copy()
         D.resize((self.n_differences, self.n_unknown))
@@ -296,14 +305,27 @@ class _System:
             [D, sparse.diags_array(-1.0 / program.weights), None],
             [C, None, sparse.diags_array(np.full(C.shape[0], -_RIDGE))],
         ]
-        self.matrix = sparse.block_array(blocks, format="csc")
+        order = np.argsort(self._places(C), kind="stable")
+        self.rank = np.empty_like(order)
+        self.rank[order] = np.arange(len(order))
+        self.matrix = sparse.block_array(blocks, format="csr")[order][:, order].tocsc()
         self.matrix.sort_indices()
-        column = np.repeat(np.arange(self.matrix.shape[1]), np.diff(self.matrix.indptr))
-        diagonal = np.flatnonzero(self.matrix.indices == column)
+        column = np.repeat(np.arange(len(order)), np.diff(self.matrix.indptr))
+        diagonal = np.flatnonzero(self.matrix.indices == column)[self.rank]
         self.matrix.data[diagonal[self.n_cells : self.n_unknown]] = 0.0
         self.diagonal = diagonal[: self.n_cells]
         self.slack = diagonal[self.n_unknown + self.n_differences :]
         self.factor: Any = None
+
+    def _places(self, C: sparse.csr_array) -> FloatArray:
+        """Where each unknown and each equation lies along the order."""
+        cells, D = self.program.place.astype(np.float64), self.program.D
+        # A difference follows its first cell; a piece of a total its last one; a running sum its piece.
+        padded = np.concatenate([cells, np.full(self.n_unknown - self.n_cells, -1.0)])
+        first = np.minimum.reduceat(cells[D.indices], D.indptr[:-1]) if self.n_differences else np.zeros(0)
+        last = np.maximum.reduceat(padded[C.indices], C.indptr[:-1]) if C.shape[0] else np.zeros(0)
+        sums = np.delete(last, self.last)
+        return np.concatenate([cells, sums + 0.4, first + 0.6, last + 0.3])
 
     def factorise(self, curvature: FloatArray) -> None:
         """Factorise the equations for this curvature of the cells."""
@@ -312,11 +334,11 @@ class _System:
         self.matrix.data[self.diagonal] = curvature
         self.matrix.data[self.slack] = -_RIDGE
         try:
-            self.factor = splu(self.matrix, permc_spec="COLAMD")
+            self.factor = splu(self.matrix, permc_spec="NATURAL")
         except RuntimeError:  # exactly singular
             self.matrix.data[self.diagonal] += _FIRMER
             self.matrix.data[self.slack] = -_FIRMER
-            self.factor = splu(self.matrix, permc_spec="COLAMD")
+            self.factor = splu(self.matrix, permc_spec="NATURAL")
             self.matrix.data[self.diagonal] = curvature
         self.matrix.data[self.slack] = 0.0
 
@@ -328,7 +350,9 @@ class _System:
         """Solve, and refine while that helps."""
         right = np.zeros(self.matrix.shape[0])
         n, m = self.n_unknown, self.n_unknown + self.n_differences
-        right[: self.n_cells], right[n:m], right[m + self.last] = cells, differences, totals
+        in_cells, in_differences = self.rank[: self.n_cells], self.rank[n:m]
+        in_totals = self.rank[m + self.last]
+        right[in_cells], right[in_differences], right[in_totals] = cells, differences, totals
         found = self.factor.solve(right)
         residual = right - self.matrix @ found
         left = float(np.abs(residual).max(initial=0.0))
@@ -339,10 +363,10 @@ class _System:
             if not worst < 0.5 * left:
                 break
             found, left = better, worst
-        return Point(found[: self.n_cells], found[n:m], -found[m + self.last])
+        return Point(found[in_cells], found[in_differences], -found[in_totals])
 
 
-def _stretched(C: sparse.csr_array) -> tuple[sparse.csr_array, IntArray]:
+def _stretched(C: sparse.csr_array, place: IntArray) -> tuple[sparse.csr_array, IntArray]:
     """Cut rows into pieces of a few cells, with the running sums as further columns.
 
     The rows of a total c'x = b become c_1'x - s_1 = 0, c_2'x + s_1 - s_2 = 0, ..., c_p'x + s_{p-1} = b. Also
@@ -354,14 +378,14 @@ def _stretched(C: sparse.csr_array) -> tuple[sparse.csr_array, IntArray]:
     pieces = np.maximum(-(-lengths // _PIECE), 1)
     first = np.cumsum(pieces) - pieces
     total = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.arange(len(C.indices)) - C.indptr[:-1][total]
-    rows = first[total] + place // _PIECE
+    sorted_ = np.lexsort((place[C.indices], total))
+    rows = first[total] + (np.arange(len(C.indices)) - C.indptr[:-1][total]) // _PIECE
     size = int(pieces.sum())
     inner = np.delete(np.arange(size), first + pieces - 1)  # pieces that another one follows
     sums = C.shape[1] + np.arange(len(inner))
-    where = np.concatenate([rows, inner, inner + 1]), np.concatenate([C.indices, sums, sums])
+    where = np.concatenate([rows, inner, inner + 1]), np.concatenate([C.indices[sorted_], sums, sums])
     ones = np.ones(len(inner))
     matrix = sparse.csr_array(
-        (np.concatenate([C.data, -ones, ones]), where), shape=(size, C.shape[1] + len(inner))
+        (np.concatenate([C.data[sorted_], -ones, ones]), where), shape=(size, C.shape[1] + len(inner))
     )
     return matrix, first + pieces - 1
