@@ -14,6 +14,8 @@ References
 ----------
 .. [1] L. Qi and D. Sun, "A survey of some nonsmooth equations and smoothing Newton methods", in Progress in
    Optimization, Kluwer (1999).
+.. [2] W. W. Hager and H. Zhang, "A new conjugate gradient method with guaranteed descent and an efficient
+   line search", SIAM Journal on Optimization 16 (2005).
 """
 
 from __future__ import annotations
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 _RIDGE = 1e-13  # relative to the matrix's diagonal: below what the gradient can resolve
+_NOISE = 1e-12  # of the dual, relative to it: less is rounding error
 _SUFFICIENT = 1e-4  # share of the predicted ascent that a step must bring
 _LEAST_MOVE = 1e-7  # relative to a cell and its prior: secants over less are rounding noise
+_NEARLY = 1e3  # times the tolerance: what is left is rounding noise where it does not go down soon
 _SHORTEST = 1e-10  # step that is worth trying
 
 
@@ -62,14 +66,16 @@ def maximise_dual(
         v, slopes = np.zeros_like(v), np.zeros_like(slopes)
         x = costs.inverse(slopes)
     value = float(v @ b) - float(costs.conjugate(slopes).sum())
-    best, least, stalled = (v, x), np.inf, 0
+    best, least, highest, stalled = (v, x), np.inf, -np.inf, 0
     for step in range(max_steps):
         gradient = b - A @ x
         violation = largest(gradient)
-        stalled = stalled + 1 if violation >= 0.99 * least else 0
+        rising = value > highest + _NOISE * abs(value)
+        stalled = 0 if violation < 0.99 * least or rising else stalled + 1
+        highest = max(highest, value)
         if violation < least:
             best, least = (v, x), violation
-        if violation <= tolerance or stalled > 20:
+        if violation <= tolerance or stalled > (2 if least <= _NEARLY * tolerance else 20):
             return *best, step
         move = np.maximum(transposed @ (np.abs(gradient) / count), _LEAST_MOVE * (x + typical))
         base = np.where(x > 0, costs.derivative(x), slopes)
@@ -91,7 +97,9 @@ def maximise_dual(
                 trial_value = float(trial @ b) - float(costs.conjugate(trial_slopes).sum())
                 if trial_value >= value + _SUFFICIENT * length * rise:
                     break
-                if largest(b - A @ trial_x) <= 0.5 * violation:  # the rise is lost in rounding
+                level = value - _NOISE * (abs(value) + abs(float(trial @ b)))
+                # where the rise is lost in rounding, its derivative tells [2]_
+                if trial_value >= level and direction @ (b - A @ trial_x) >= -0.8 * rise:
                     break
             length /= 2
             if length < _SHORTEST:

@@ -92,6 +92,8 @@ class Reconstructor(ABC):
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
+    implied_norm: ClassVar[str | None] = None
+    """The norm that the solver's name stands for, so that a comparison need not write it."""
 
     rounding: str | None = None
     seed: int = 0
@@ -300,7 +302,7 @@ class Minimiser(Reconstructor):
         if not self.takes(self.distance):
             raise InvalidOption(
                 f"solver {self.name!r} cannot minimise the norm {self.distance.name!r}; solvers that can: "
-                f"{', '.join(_solvers_for(self.distance)) or 'none'}. Solver {self.name!r} minimises: "
+                f"{', '.join(solvers_for(self.distance)) or 'none'}. Solver {self.name!r} minimises: "
                 f"{', '.join(self.capabilities.norms)}"
             )
 
@@ -325,8 +327,8 @@ def norms_where(takes: Callable[[Distance], bool]) -> tuple[str, ...]:
     return tuple(name for name in NORMS if takes(get_distance(name)))
 
 
-def _solvers_for(distance: Distance) -> Iterator[str]:
-    """Yield the names of the solvers that minimise a distance and have a choice."""
+def solvers_for(distance: Distance) -> Iterator[str]:
+    """Yield the names of the solvers that minimise a distance."""
     from aegis_opt.solvers.registry import available_solvers, solver_class
 
     for name in available_solvers():

@@ -1,6 +1,6 @@
 """How far apart the optimal tables of l1 and linf are.
 
-l2 and kl have one optimal table. For l1 and linf a whole face of tables is equally close to the prior, and
+Strictly convex distances such as l2 and kl have one optimal table. For l1 and linf a whole face of tables is equally close to the prior, and
 whatever is computed from one of them is one choice among many. Linear programs over the face tell the range
 of a cell, or the optimal table that is extreme in a given direction. A measure that is convex in the table
 (mutual information and chi-square where the margins are known, minus g3) is largest at such an extreme
@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import instance
-from aegis_opt.distances import distance
-from aegis_opt.errors import AegisError, InvalidInput
+from aegis_opt.distances import Distance, get_distance
+from aegis_opt.errors import AegisError, InvalidInput, InvalidOption
 from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._presolve import reduce
 from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import Convex
-from aegis_opt.solvers.convex._engines import KIND_OF_NORM
 from aegis_opt.solvers.convex._stack import stack
 
 _SLACK = 1e-9  # relative slack on the optimal distance, so that rounding does not empty the face
@@ -30,7 +29,7 @@ _SLACK = 1e-9  # relative slack on the optimal distance, so that rounding does n
 
 def optimal_range(
     problem: Problem,
-    norm: str,
+    norm: str | Distance,
     cells: Iterable[tuple[int, int]] | None = None,
     *,
     engine: str | None = None,
@@ -43,8 +42,8 @@ def optimal_range(
     ----------
     problem : Problem
         What is known.
-    norm : {"l1", "linf", "l2", "kl"}
-        The distance.
+    norm : str or Distance
+        The distance: l1 or linf, with weights or without, or one that is strictly convex.
     cells : iterable of (row, column), optional
         The cells to look at; all by default.
     engine : str, optional
@@ -68,27 +67,28 @@ def optimal_range(
         if not (0 <= a < n and 0 <= y < k):
             raise InvalidInput(f"cell ({a}, {y}) is outside the {n} x {k} table")
     low, high = np.full((n, k), np.nan), np.full((n, k), np.nan)
+    distance = _able(norm, problem)
     best, table = _optimum(problem, norm, engine)
-    class_of = reduce(problem).class_of
+    class_of = reduced(problem, distance).class_of
     known: dict[tuple[int, int], tuple[float, float]] = {}
     for a, y in wanted:
         twin = int(class_of[a]), y
         if twin not in known:
             direction = np.zeros((n, k))
             direction[a, y] = 1.0
-            if _has_one_optimum(norm):
+            if distance.strictly_convex:
                 known[twin] = float(table[a, y]), float(table[a, y])
             else:
                 known[twin] = (
-                    float(_extreme(problem, norm, best, -direction)[a, y]),
-                    float(_extreme(problem, norm, best, direction)[a, y]),
+                    float(_extreme(problem, distance, best, -direction)[a, y]),
+                    float(_extreme(problem, distance, best, direction)[a, y]),
                 )
         low[a, y], high[a, y] = known[twin]
     return low, high
 
 
 def optimal_extreme(
-    problem: Problem, norm: str, direction: npt.ArrayLike, *, engine: str | None = None
+    problem: Problem, norm: str | Distance, direction: npt.ArrayLike, *, engine: str | None = None
 ) -> FloatArray:
     """Of the tables closest to the prior, one with the largest sum of direction * table.
 
@@ -108,21 +108,29 @@ def optimal_extreme(
     wanted = np.asarray(direction, dtype=np.float64)
     if wanted.shape != problem.shape:
         raise InvalidInput(f"the direction is {wanted.shape}, the table {problem.shape}")
+    distance = _able(norm, problem)
     best, table = _optimum(problem, norm, engine)
-    return table if _has_one_optimum(norm) else _extreme(problem, norm, best, wanted)
+    return table if distance.strictly_convex else _extreme(problem, distance, best, wanted)
 
 
-def _has_one_optimum(norm: str) -> bool:
-    return KIND_OF_NORM[norm] != "linear"  # the others are strictly convex
+def _able(norm: str | Distance, problem: Problem) -> Distance:
+    """The distance bound to the problem; one whose optimal tables no linear program describes is refused."""
+    distance = get_distance(norm)
+    if not (distance.strictly_convex or distance.base.name in ("l1", "linf")):
+        raise InvalidOption(
+            f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' or a "
+            "strictly convex one, which has a single optimal table"
+        )
+    return distance.for_problem(problem)
 
 
-def _optimum(problem: Problem, norm: str, engine: str | None) -> tuple[float, FloatArray]:
+def _optimum(problem: Problem, norm: str | Distance, engine: str | None) -> tuple[float, FloatArray]:
     result = Convex(norm=norm, engine=engine, tie_break="none").reconstruct(problem)
     table: FloatArray = np.asarray(result.table, dtype=np.float64)
-    return distance(table, problem.prior, norm), table
+    return result.objective, table
 
 
-def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) -> FloatArray:
+def _extreme(problem: Problem, distance: Distance, best: float, direction: FloatArray) -> FloatArray:
     """Maximise over the optimal face by one linear program in deviations p, q >= 0: t = v + p - q.
 
     Rows that the direction tells apart are not interchangeable; as a constraint without bounds, it
@@ -138,22 +146,23 @@ def _extreme(problem: Problem, norm: str, best: float, direction: FloatArray) ->
         problem.given_prior,
         constraints=[*problem.constraints, LinearConstraint(direction, name="direction")],
     )
-    reduction = reduce(marked)
-    data = stack([reduction], norm)
-    n, v, m = data.n_cells, data.prior, data.multiplicity
+    reduction = reduced(marked, distance)
+    data = stack([reduction], [distance])
+    n, v = data.n_cells, data.prior
+    is_sum = distance.separable
     slack = data.matrix[:, n:]
     equations = hstack([data.cell_matrix, -data.cell_matrix, slack], format="csr")
     target = best / data.scale[0] * (1 + _SLACK) + _SLACK
-    most = m * target if norm == "linf" else np.full(n, np.inf)
+    most = np.full(n, np.inf) if is_sum else data.spread * target
     upper = np.concatenate([most, np.minimum(v, most), data.upper])
     lower = np.concatenate([np.zeros(2 * n), data.lower])
     gain = direction[reduction.first].ravel()[reduction.cells]
     cost = np.concatenate([-gain, gain, np.zeros(len(data.upper))])
-    sums = np.concatenate([np.ones(2 * n), np.zeros(len(data.upper))])[None, :]
+    sums = np.concatenate([data.weight, data.weight, np.zeros(len(data.upper))])[None, :]
     outcome = linprog(
         cost,
-        A_ub=sums if norm == "l1" else None,
-        b_ub=[target - data.constant[0]] if norm == "l1" else None,
+        A_ub=sums if is_sum else None,
+        b_ub=[target - data.constant[0]] if is_sum else None,
         A_eq=equations,
         b_eq=data.right - data.cell_matrix @ v,
         bounds=np.column_stack([lower, upper]),

@@ -7,15 +7,17 @@ from dataclasses import MISSING, asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt.cli._output import make_console, make_table, print_json, show_table
+from aegis_opt.distances import available_distances, get_distance
 from aegis_opt.errors import AegisError
 from aegis_opt.measures import available_measures, get_measure
 from aegis_opt.rounding import ROUNDINGS
-from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.base import Reconstructor, solvers_for
 from aegis_opt.solvers.registry import available_solvers, solver_class
 
 if TYPE_CHECKING:
     import argparse
 
+_FLAGS = ("separable", "smooth", "strictly_convex", "finite_at_zero")
 _COMMON = {field.name for field in fields(Reconstructor)}  # options of every solver
 
 
@@ -26,6 +28,7 @@ def run_solvers(arguments: argparse.Namespace) -> None:
         "roundings": [
             {"name": r.name, "keeps_totals": r.keeps_totals, "random": r.random} for r in ROUNDINGS.values()
         ],
+        "distances": [_described(name, _distance) for name in available_distances()],
         "measures": [_described(name, _measure) for name in available_measures()],
     }
     if arguments.json:
@@ -56,6 +59,14 @@ def run_solvers(arguments: argparse.Namespace) -> None:
     for entry in document["roundings"]:
         roundings.add_row(entry["name"], _yes(entry["keeps_totals"]), _yes(entry["random"]))
     show_table(console, roundings)
+    distances = make_table("name", *_FLAGS, "solvers", title="Distances", left=[*left, "solvers"])
+    for entry in document["distances"]:
+        if "error" in entry:
+            distances.add_row(entry["name"], *[""] * len(_FLAGS), entry["error"])
+            continue
+        flags = (_yes(entry[flag]) for flag in _FLAGS)
+        distances.add_row(entry["example"], *flags, " ".join(entry["solvers"]))
+    show_table(console, distances)
     measures = make_table("name", "title", "unit", "better", "order proved", title="Measures", left=left)
     for entry in document["measures"]:
         if "error" in entry:
@@ -82,6 +93,12 @@ def _solver(name: str) -> dict[str, Any]:
         if field.init and field.name not in _COMMON
     }
     return {"capabilities": asdict(kind.capabilities), "options": options}
+
+
+def _distance(name: str) -> dict[str, Any]:
+    distance = get_distance(name)
+    flags = {flag: getattr(distance, flag) for flag in _FLAGS}
+    return {"example": distance.name} | flags | {"solvers": list(solvers_for(distance))}
 
 
 def _measure(name: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ References
    Statistical Association 87 (1992).
 """
 
-from aegis_opt.distances._base import Distance, Posed
+from aegis_opt.distances._base import Distance, Posed, ProgramKind, WeightableDistance
 from aegis_opt.distances._cells import CellCosts
 from aegis_opt.distances._chi_square import Neyman, Pearson
 from aegis_opt.distances._divergences import KL, Hellinger, ReverseKL
@@ -62,9 +62,11 @@ __all__ = [
     "Neyman",
     "Pearson",
     "Posed",
+    "ProgramKind",
     "ReverseKL",
     "Roughness",
     "SeparableDistance",
+    "WeightableDistance",
     "Weighted",
     "available_distances",
     "distance",

@@ -138,6 +138,9 @@ class Distance(ABC):
     def __hash__(self) -> int:
         return hash((type(self), self.name))
 
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         return f"<Distance {self.name}>"
 

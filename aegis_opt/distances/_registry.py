@@ -135,18 +135,22 @@ def _named(text: object) -> Distance:
 @cache
 def _made(name: str, text: str, parameter: str | None) -> Distance:
     found = _DISTANCES[name]
-    takes = found.parameter if isinstance(found, type) else None
     if parameter is None:
-        return found() if isinstance(found, type) else found
-    if not isinstance(found, type) or takes is None:
+        made = found() if isinstance(found, type) else found
+    elif isinstance(found, type) and found.parameter is not None:
+        try:
+            number = float(parameter)
+        except ValueError:
+            raise InvalidOption(
+                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', not "
+                f"{text!r}"
+            ) from None
+        made = found(number)  # type: ignore[call-arg]
+    else:
         raise InvalidOption(f"the norm {name!r} has no parameter: write {name!r}, not {text!r}")
-    try:
-        number = float(parameter)
-    except ValueError:
-        raise InvalidOption(
-            f"the parameter {takes} of the norm {name!r} must be a number, as in '{name}=1.5', not {text!r}"
-        ) from None
-    return found(number)  # type: ignore[call-arg]
+    if made.name.partition("=")[0] != name:
+        raise AegisError(f"the distance {name!r} calls itself {made.name!r}: both names must be the same")
+    return made
 
 
 def _load(offers: list[EntryPoint]) -> Distance | type[Distance]:

@@ -13,6 +13,7 @@ import pandas as pd
 from aegis_opt._options import instance
 from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.datasets import Dataset
+from aegis_opt.distances import Distance
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness._processes import Finished, run_in_processes
 from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
@@ -30,7 +31,7 @@ def compare(
     solvers: Sequence[SolverEntry] = ("ipf",),
     measures: Sequence[str | Measure] = ("mi",),
     *,
-    norms: Sequence[str] | None = None,
+    norms: Sequence[str | Distance] | None = None,
     roundings: Sequence[str | None] | None = None,
     scopes: Sequence[Scope] = ("pooled", "single"),
     histograms: Sequence[bool] = (True, False),
@@ -100,7 +101,7 @@ def compare_reconstructions(
     configurations: Any = None,
     solvers: Sequence[SolverEntry] = ("ipf",),
     *,
-    norms: Sequence[str] | None = None,
+    norms: Sequence[str | Distance] | None = None,
     roundings: Sequence[str | None] | None = None,
     scopes: Sequence[Scope] = ("pooled", "single"),
     histograms: Sequence[bool] = (True, False),

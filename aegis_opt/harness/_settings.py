@@ -11,6 +11,7 @@ import numpy as np
 
 from aegis_opt._options import flag, number, one_of, whole_number
 from aegis_opt.advisor._estimate import Progress, Scope
+from aegis_opt.distances import Distance, get_distance
 from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.harness._results import check_folder
 from aegis_opt.harness._schema import TableName
@@ -36,8 +37,8 @@ class ComparisonSettings:
     measures : sequence of str or Measure
         Of `available_measures()`.
     norms, roundings : sequence of str, optional
-        Run each solver that leaves its norm (rounding) open with each of these that it can take; "none" is
-        no rounding.
+        Run each solver that leaves its norm (rounding) open with each of these that it can take; a norm can
+        be an object (`aegis_opt.distances`), and "ipf" alone stands for "kl". "none" is no rounding.
     scopes : sequence of {"pooled", "single"}
         As in `advise`.
     histograms : sequence of bool
@@ -64,7 +65,7 @@ class ComparisonSettings:
 
     solvers: Sequence[SolverEntry] = ("ipf",)
     measures: Sequence[str | Measure] = ("mi",)
-    norms: Sequence[str] | None = None
+    norms: Sequence[str | Distance] | None = None
     roundings: Sequence[str | None] | None = None
     scopes: Sequence[Scope] = ("pooled", "single")
     histograms: Sequence[bool] = (True, False)
@@ -118,18 +119,17 @@ class ComparisonSettings:
 
 def expand(
     entries: Sequence[SolverEntry],
-    norms: Sequence[str] | None = None,
+    norms: Sequence[str | Distance] | None = None,
     roundings: Sequence[str | None] | None = None,
 ) -> list[Variant]:
     """Return the variants of a comparison: every entry, crossed with the norms and roundings it can take.
 
-    An entry that names its norm or rounding keeps it. One that does not is run with each of `norms` that
-    its solver minimises, and with each of `roundings` ("none" or None is no rounding) unless its tables are
-    whole already. Every variant is configured once here, so that a wrong option is told before the work.
+    An entry that names its norm or rounding keeps it, and so does one whose name stands for a norm, as
+    "ipf" does for "kl". One that does not is run with each of `norms` that its solver minimises, and with
+    each of `roundings` ("none" or None is no rounding) unless its tables are whole already. Every variant is
+    configured once here, so that a wrong option is told before the work.
     """
-    for norm in norms or ():
-        if not isinstance(norm, str):
-            raise InvalidOption(f"a norm is a text such as 'l1', not {norm!r}")
+    listed = [_norm(norm) for norm in norms or ()]
     for rounding in roundings or ():
         if rounding not in (None, "none", *ROUNDINGS):
             raise InvalidOption(f"unknown rounding {rounding!r}; known: none, {', '.join(ROUNDINGS)}")
@@ -142,19 +142,22 @@ def expand(
             variants.append(variant)
             continue
         _refuse_misplaced(variant)
-        able = variant.kind.capabilities
-        fitting: list[str | None] = [norm for norm in norms or () if norm in able.norms]
-        used.update(filter(None, fitting))
-        default = next((f.default for f in fields(variant.kind) if f.name == "norm"), None)
-        if variant.norm is not None or default is None:
+        kind, able = variant.kind, variant.kind.capabilities
+        fitting: list[str | Distance | None] = [norm for norm in listed if kind.takes(get_distance(norm))]
+        default = next((f.default for f in fields(kind) if f.name == "norm"), None)
+        if default is None:
             fitting = [variant.norm]
+        elif variant.norm is not None or kind.implied_norm is not None:
+            norm = _norm(variant.norm or kind.implied_norm)
+            fitting = [None if norm == kind.implied_norm else norm]
         elif norms is None:
             fitting = [str(default)]
         elif not fitting:
             raise InvalidOption(
-                f"solver {variant.solver!r} minimises none of {', '.join(norms)}; it has: "
+                f"solver {variant.solver!r} minimises none of {', '.join(map(str, norms))}; it has: "
                 f"{', '.join(able.norms)}"
             )
+        used.update(able.norms if default is None else (str(n or kind.implied_norm) for n in fitting))
         rounded: list[str | None] = [variant.rounding]
         if variant.rounding is None and variant.configured is None and roundings and not able.integer:
             rounded = list(roundings)
@@ -163,13 +166,18 @@ def expand(
             for norm in fitting
             for rounding in rounded
         ]
-    for norm in norms or ():
-        if norm not in used:
-            raise InvalidOption(f"no solver of this comparison minimises the norm {norm!r}")
+    for norm in listed:
+        if str(norm) not in used:
+            raise InvalidOption(f"no solver of this comparison minimises the norm {str(norm)!r}")
     for variant in distinct("variants", variants):
         if not variant.is_random_choice:
             variant.reconstructor()
     return variants
+
+
+def _norm(norm: Any) -> str | Distance:
+    """A distance, or its name with parameters written in one way."""
+    return norm if isinstance(norm, Distance) else get_distance(norm).name
 
 
 def _refuse_misplaced(variant: Variant) -> None:

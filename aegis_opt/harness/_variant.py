@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
+from aegis_opt.distances import Distance
 from aegis_opt.errors import InvalidOption, UnknownSolver
 from aegis_opt.harness._other_libraries import PEERS
 from aegis_opt.solvers.base import Reconstructor
@@ -32,8 +33,10 @@ class Variant:
     ----------
     solver : str
         One of `available_solvers()`, another library ("ipfn", "humanleague", ...), or "random".
-    norm, rounding : str, optional
-        The distance, for solvers that have a choice, and how tables become whole.
+    norm : str or Distance, optional
+        The distance, for solvers that have a choice.
+    rounding : str, optional
+        How tables become whole.
     options : tuple of (str, value)
         The solver's other options, sorted by name.
     configured : Reconstructor, optional
@@ -41,14 +44,14 @@ class Variant:
 
     Examples
     --------
-    >>> Variant.parse("convex:l1+nearest")
-    Variant('convex:l1+nearest')
+    >>> Variant.parse("convex:l1+nearest"), Variant.parse("integer:lp=1.5")
+    (Variant('convex:l1+nearest'), Variant('integer:lp=1.5'))
     >>> str(Variant.of({"solver": "integer", "norm": "l2", "engine": "cp-sat"}))
     'integer:l2[engine=cp-sat]'
     """
 
     solver: str
-    norm: str | None = None
+    norm: str | Distance | None = None
     rounding: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
     configured: Reconstructor | None = None
@@ -138,7 +141,7 @@ SolverEntry = str | Mapping[str, Any] | Reconstructor | Variant
 
 def _variant(
     solver: str,
-    norm: str | None,
+    norm: str | Distance | None,
     rounding: str | None,
     options: Mapping[str, Any],
     configured: Reconstructor | None = None,

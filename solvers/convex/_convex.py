@@ -1,4 +1,4 @@
-"""Convex solver: the table closest to the prior in l1, l2, linf or kl, modelled in cvxpy.
+"""Convex solver: the table closest to the prior in any convex distance, modelled in cvxpy.
 
 Good for
     any problem with fractional tables: overlapping views, masked labels, structural zeros, any prior, extra
@@ -6,14 +6,15 @@ Good for
 Not for
     whole numbers: use solver "integer", or round.
 
-Ties. l2 and kl have one optimum. l1 and linf have many, which differ in every measure computed from them;
-of these, the one with the least l2 distance is returned, by a second program (`tie_break="l2"`, the
-default). It is unique, so the table does not depend on the engine. `tie_break="none"` returns whatever the
-engine finds. `aegis_opt.analysis.optimal_range` tells how far apart the optima are.
+Ties. Strictly convex distances such as l2 and kl have one optimum. l1, linf and Huber's have many, which
+differ in every measure computed from them; of these, the one with the least l2 distance is returned, by a
+second program (`tie_break="l2"`, the default). It is unique, so the table does not depend on the engine.
+`tie_break="none"` returns whatever the engine finds. `aegis_opt.analysis.optimal_range` tells how far apart
+the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
-dual values are turned into a lower bound by our own arithmetic (weak duality; see
-`Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
+dual values are turned into a lower bound by our own arithmetic (weak duality, with the conjugates of
+separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
 optimality counts as proved where gap <= 1e-6.
 
 References
@@ -27,38 +28,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, cast, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from aegis_opt._options import number, one_of
-from aegis_opt.distances import NORMS
+from aegis_opt.distances import NORMS, Distance
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._presolve import Reduction, reduce
+from aegis_opt.problem._presolve import Reduction
 from aegis_opt.problem._problem import Problem
-from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers._reduced import reduced
+from aegis_opt.solvers.base import Capabilities, Minimiser, Solution
 from aegis_opt.solvers.convex._engines import (
     DEFAULT_ENGINE,
-    KIND_OF_NORM,
     choose_engine,
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, Form, run
-from aegis_opt.solvers.convex._polish import (
-    Response,
-    least_divergence,
-    least_squares,
-    polish,
-    reconciled,
-    refine,
-)
-from aegis_opt.solvers.convex._stack import Stack, stack
+from aegis_opt.solvers.convex._models import ConvexSolution, form_of, run
+from aegis_opt.solvers.convex._polish import least_squares, polish, reconciled, refine
+from aegis_opt.solvers.convex._stack import Stack, Tangent, stack
 
 TieBreak = Literal["l2", "none"]
 
@@ -70,19 +64,19 @@ _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convex(Reconstructor):
+class Convex(Minimiser):
     """The feasible table closest to the prior.
 
     Parameters
     ----------
-    norm : {"l2", "l1", "linf", "kl"}
-        The distance; see `aegis_opt.distances.distance`.
+    norm : str or Distance
+        The distance, by default "l2": any one; see `aegis_opt.distances`.
     engine : str, optional
         "CLARABEL", "HIGHS", "OSQP", "SCS", "GLOP", "PDLP", ...: any installed one that fits the norm. By
-        default HIGHS for l1 and linf, CLARABEL for l2 and kl.
+        default HIGHS for l1 and linf, CLARABEL for all others.
     tie_break : {"l2", "none"}
-        Which of the optimal tables of l1 and linf to return: the one with the least l2 distance (found by
-        CLARABEL, whatever the engine), or any.
+        Which of the optimal tables of l1, linf and others that are not strictly convex to return: the one
+        with the least l2 distance (found by CLARABEL, whatever the engine), or any.
     tolerance : float, optional
         Accuracy that the engine stops at; its own default if None.
     time_limit : float, optional
@@ -100,7 +94,6 @@ class Convex(Reconstructor):
     name: ClassVar[str] = "convex"
     capabilities: ClassVar[Capabilities] = Capabilities(norms=NORMS, constraints=True)
 
-    norm: str = "l2"
     engine: str | None = None
     tie_break: TieBreak = "l2"
     tolerance: float | None = None
@@ -108,17 +101,17 @@ class Convex(Reconstructor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("norm", self.norm, NORMS)
         one_of("tie_break", self.tie_break, get_args(TieBreak))
         for option, value in [("tolerance", self.tolerance), ("time_limit", self.time_limit)]:
             if value is not None:
                 number(option, value, above=0)
-        engine_options(choose_engine(self.engine, self.norm), self.tolerance, self.time_limit)
+        engine_options(choose_engine(self.engine, self.distance), self.tolerance, self.time_limit)
 
-    @property
-    def distance_norm(self) -> str:
-        """The norm that is minimised."""
-        return self.norm
+    @classmethod
+    def takes(cls, distance: Distance) -> bool:
+        """Any distance: each writes itself in cvxpy."""
+        del distance
+        return True
 
     def solve(self, problem: Problem) -> Solution:
         """Solve one problem."""
@@ -131,48 +124,65 @@ class Convex(Reconstructor):
         17 (kl) of processor time; in stacks of 20,000 cells 8, 2, 4 or 7 ms. Larger stacks gain nothing.
         """
         start = time.perf_counter()
-        reductions = [reduce(problem) for problem in problems]
+        bound = [self.distance.for_problem(problem) for problem in problems]
+        pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
-        return [solution for part in _chunks(reductions) for solution in self._solve_stack(part, build)]
+        largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
+        return [
+            solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)
+        ]
 
-    def _solve_stack(self, reductions: Sequence[Reduction], build: float) -> list[Solution]:
+    def _solve_stack(self, pairs: Sequence[tuple[Reduction, Distance]], build: float) -> list[Solution]:
         start = time.perf_counter()
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit + _FINISH
-        data = reconciled(stack(reductions, self.norm), deadline)
+        data = reconciled(stack(*zip(*pairs, strict=True)), deadline)
         build = build * data.size + time.perf_counter() - start
         if not data.n_cells:
             nothing = np.zeros(0)
             _refuse_infeasible(data, data.violations(nothing))
             return [Solution(table, "closed-form", proved=True, gap=0.0) for table in data.tables(nothing)]
         start = time.perf_counter()
-        engine = choose_engine(self.engine, self.norm)
+        engine = choose_engine(self.engine, self.distance)
         options = engine_options(engine, self.tolerance, self._left(deadline))
-        outcomes = [run(cast("Form", self.norm), data, engine, options)]
+        outcomes = [run(form_of(self.distance), data, engine, options)]
         first = outcomes[0]
         if first.cells is None and first.status != "user_limit":
-            return self._after_failure(data, first, build)
+            if not (self._has_derivatives and not len(data.lower)):
+                return self._after_failure(data, pairs, first, build)
+            # Newton's method, which finishes what an engine begins, can do without.
+            outcomes[0] = replace(first, cells=data.prior, engine="newton")
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
         cells = data.prior if first.cells is None else first.cells
-        if first.cells is None:
+        if outcomes[0].cells is None:
             cells, multipliers = polish(data, cells, deadline), first.multipliers
-        elif self.norm == "l2":
-            anywhere = np.zeros(data.n_cells), np.full(data.n_cells, np.inf)
-            respond = least_squares(data, anywhere)
-            cells, multipliers = _refined(data, cells, first.multipliers, respond, deadline)
-        elif self.norm == "kl":
-            respond = least_divergence(data)
-            cells, multipliers = _refined(data, cells, first.multipliers, respond, deadline)
+        elif self._has_derivatives:
+            cells, multipliers = _refined(
+                data, cells, first.multipliers, lambda y: refine(data, y, deadline), deadline
+            )
         else:
-            cells, multipliers = polish(data, cells, deadline), _better_sign(data, first.multipliers)
+            cells = polish(data, cells, deadline)
+            multipliers = _better_sign(data, first.multipliers, first.tangent)
         if not first.timed_out and time.monotonic() < deadline:
             _refuse_infeasible(data, data.violations(cells))
-        if self.tie_break == "l2" and KIND_OF_NORM[self.norm] == "linear" and not first.timed_out:
+        if first.cells is None and outcomes[0].cells is not None and not _meets_totals(data, cells):
+            return self._after_failure(data, pairs, first, build)
+        if self.tie_break == "l2" and self._has_ties and not first.timed_out:
             cells, second = self._break_ties(data, cells, multipliers, deadline)
             outcomes.append(second)
         if time.monotonic() >= deadline:
             outcomes[-1] = replace(outcomes[-1], timed_out=True)
         seconds = {"build": build, "total": time.perf_counter() - start}
         return self._certified(data, cells, multipliers, outcomes, seconds)
+
+    @property
+    def _has_ties(self) -> bool:
+        """Whether several tables can be closest, and can be told apart by bounds on their cells."""
+        return not self.distance.strictly_convex and form_of(self.distance) != "table"
+
+    @property
+    def _has_derivatives(self) -> bool:
+        """Whether Newton's method on the dual finds the optimum."""
+        return self.distance.separable and self.distance.smooth and self.distance.strictly_convex
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
@@ -188,12 +198,12 @@ class Convex(Reconstructor):
     ) -> list[Solution]:
         """Tables with the gap to our own bound; times are each problem's share of the stack's."""
         distances = data.reported(data.distances(cells))
-        bounds = data.reported(data.bounds(multipliers))
+        bounds = data.reported(data.bounds(multipliers, outcomes[0].tangent))
         resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
         gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
-        proved = (gaps <= PROVED_GAP) & (not timed_out or KIND_OF_NORM[self.norm] != "linear")
+        proved = (gaps <= PROVED_GAP) & (not timed_out or not self._has_ties)
         engine = sum(outcome.engine_seconds for outcome in outcomes)
         wall = sum(outcome.wall_seconds for outcome in outcomes)
         phases = {"build": seconds["build"], "model": wall - engine, "solve": engine}
@@ -236,8 +246,14 @@ class Convex(Reconstructor):
                     "tie_break='none' returns any of the optimal tables"
                 )
             inside = np.clip(outcome.cells, *bounds)
-            respond = least_squares(data, bounds)
-            found = _refined(data, inside, outcome.multipliers, respond, deadline)[0]
+            found = _refined(
+                data,
+                inside,
+                outcome.multipliers,
+                lambda y, bounds=bounds: least_squares(data, bounds, y, deadline),  # type: ignore[misc]
+                deadline,
+                judged=False,  # it is not the distance that is minimised here
+            )[0]
             if time.monotonic() >= deadline:
                 return cells, outcome
             worse = data.distances(found) > distances * (1 + 1e-8) + 1e-8
@@ -246,53 +262,80 @@ class Convex(Reconstructor):
             margin[worse] *= 1e-2
         return np.where(worse[data.owner], cells, found), outcome
 
-    def _after_failure(self, data: Stack, outcome: ConvexSolution, build: float) -> list[Solution]:
+    def _after_failure(
+        self,
+        data: Stack,
+        pairs: Sequence[tuple[Reduction, Distance]],
+        outcome: ConvexSolution,
+        build: float,
+    ) -> list[Solution]:
         """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
         if data.size > 1:
             half, share = data.size // 2, build / data.size
-            parts = data.reductions[:half], data.reductions[half:]
+            parts = pairs[:half], pairs[half:]
             return [solution for part in parts for solution in self._solve_stack(part, share)]
         _refuse_infeasible(data, np.array([np.inf]))
-        others = [name for name in installed_engines(KIND_OF_NORM[self.norm]) if name != outcome.engine]
+        others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
         raise AegisError(
             f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"
         )
 
 
-def _better_sign(data: Stack, multipliers: FloatArray) -> FloatArray:
+def _better_sign(data: Stack, multipliers: FloatArray, tangent: Tangent | None = None) -> FloatArray:
     """Multipliers or their negative, whichever bounds each problem better: engines differ in the sign."""
-    flip = data.bounds(-multipliers) > data.bounds(multipliers)
+    flip = data.bounds(-multipliers, tangent) > data.bounds(multipliers, tangent)
     return np.where(flip[data.row_owner], -multipliers, multipliers)
 
 
 def _refined(
-    data: Stack, cells: FloatArray, multipliers: FloatArray, respond: Response, deadline: float
+    data: Stack,
+    cells: FloatArray,
+    multipliers: FloatArray,
+    refine: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    deadline: float,
+    *,
+    judged: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
-    """The exact optimum for each problem where Newton's method ends, the polished `cells` for the others."""
-    better = np.zeros(data.size, dtype=bool)
-    exact, exact_multipliers = cells, multipliers
-    if not len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        exact, exact_multipliers = refine(data, respond, multipliers, deadline)
-        better = data.violations(exact) <= 1e-9 * data.scale
+    """The exact optimum for each problem where Newton's method ends, else the better of what both found."""
+    if len(data.lower):  # slacks have no cost, so multipliers would not determine them
+        return polish(data, cells, deadline), _better_sign(data, multipliers)
+    exact, exact_multipliers = refine(multipliers)
+    better = data.violations(exact) <= 1e-9 * data.scale
+    exact = polish(data, exact, deadline)
     if better.all():
-        return polish(data, exact, deadline), exact_multipliers
-    cells = polish(data, np.where(better[data.owner], exact, cells), deadline)
-    return cells, np.where(better[data.row_owner], exact_multipliers, _better_sign(data, multipliers))
+        return exact, exact_multipliers
+    cells, multipliers = polish(data, cells, deadline), _better_sign(data, multipliers)
+    if judged:
+        meets = data.violations(exact) <= 1e-9 * data.scale
+        better |= meets & (data.distances(exact) <= data.distances(cells))
+    cells = np.where(better[data.owner], exact, cells)
+    if judged:
+        better = data.bounds(exact_multipliers) >= data.bounds(multipliers)
+    return cells, np.where(better[data.row_owner], exact_multipliers, multipliers)
 
 
-def _chunks(reductions: Sequence[Reduction]) -> Iterator[list[Reduction]]:
-    """Cut a list of problems into stacks of about `STACK_CELLS` cells."""
-    chunk: list[Reduction] = []
+def _chunks(
+    pairs: Sequence[tuple[Reduction, Distance]], largest: int
+) -> Iterator[list[tuple[Reduction, Distance]]]:
+    """Cut a list of problems into stacks of about that many cells."""
+    chunk: list[tuple[Reduction, Distance]] = []
     size = 0
-    for reduction in reductions:
-        if chunk and size + len(reduction.cells) > STACK_CELLS:
+    for pair in pairs:
+        n_cells = len(pair[0].cells)
+        if chunk and size + n_cells > largest:
             yield chunk
             chunk, size = [], 0
-        chunk.append(reduction)
-        size += len(reduction.cells)
+        chunk.append(pair)
+        size += n_cells
     if chunk:
         yield chunk
+
+
+def _meets_totals(data: Stack, cells: FloatArray) -> bool:
+    """Whether every total of every problem is met."""
+    allowed = [tolerance(reduction.problem) for reduction in data.reductions]
+    return bool((data.violations(cells) <= allowed).all())
 
 
 def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:

@@ -9,21 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
+from aegis_opt.distances import Distance, ProgramKind
 from aegis_opt.errors import InvalidOption, MissingDependency
-
-ProgramKind = Literal["linear", "quadratic", "exponential"]
-
-KIND_OF_NORM: Mapping[str, ProgramKind] = MappingProxyType(
-    {"l1": "linear", "linf": "linear", "l2": "quadratic", "kl": "exponential"}
-)
 
 # Measured on a 21,648 x 2 column in 50 groups and on stacks of 10 to 700 small problems: HiGHS and Clarabel
 # take about the same time for l1, HiGHS half of Clarabel's for linf; OSQP is as fast as Clarabel for l2 but
 # misses the optimum in the fifth digit, HiGHS needs 60 times longer; SCS needs minutes for kl.
 DEFAULT_ENGINE: Mapping[ProgramKind, str] = MappingProxyType(
-    {"linear": "HIGHS", "quadratic": "CLARABEL", "exponential": "CLARABEL"}
+    {"linear": "HIGHS", "quadratic": "CLARABEL", "conic": "CLARABEL"}
 )
 
 
@@ -47,7 +42,7 @@ class ConvexEngine:
 
 _LP: tuple[ProgramKind, ...] = ("linear",)
 _QP: tuple[ProgramKind, ...] = ("linear", "quadratic")
-_ALL: tuple[ProgramKind, ...] = ("linear", "quadratic", "exponential")
+_ALL: tuple[ProgramKind, ...] = ("linear", "quadratic", "conic")
 
 ENGINES: Mapping[str, ConvexEngine] = MappingProxyType(
     {
@@ -83,7 +78,7 @@ def installed_engines(kind: ProgramKind | None = None) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> "CLARABEL" in installed_engines("exponential")
+    >>> "CLARABEL" in installed_engines("conic")
     True
     """
     return tuple(
@@ -93,9 +88,9 @@ def installed_engines(kind: ProgramKind | None = None) -> tuple[str, ...]:
     )
 
 
-def choose_engine(engine: str | None, norm: str) -> str:
-    """Name of the engine for a norm: the default, or the one asked for if it is known, able and installed."""
-    kind = KIND_OF_NORM[norm]
+def choose_engine(engine: str | None, distance: Distance) -> str:
+    """Name of the engine for a distance: the default, or the one asked for if it is known, able and installed."""
+    kind, norm = distance.program, distance.name
     if engine is None:
         return DEFAULT_ENGINE[kind]
     name = str(engine).upper()

@@ -1,20 +1,21 @@
 """The convex programs in cvxpy, compiled once per structure.
 
 Each program is written in deviations from the prior, so that totals and prior appear only in right-hand
-sides and bounds. These are cvxpy Parameters: a stack with the same matrix and multiplicities but other
-totals or another prior reuses the compiled program. kl is compiled anew each time: what cvxpy needs for an
-exponential-cone program with vector parameters grows with the square of its size (90 s for 20,000 cells),
-and without parameters compiling takes a fraction of the time of solving.
+sides and bounds. These are cvxpy Parameters: a stack with the same matrix, multiplicities and weights but
+other totals or another prior reuses the compiled program. Other distances are compiled anew each time: what
+cvxpy needs for an exponential-cone program with vector parameters grows with the square of its size (90 s
+for 20,000 cells), and without parameters compiling takes a fraction of the time of solving.
 
-=============  ===================  =====================================================================
-form           deviation            program
-=============  ===================  =====================================================================
-"l1"           t = v + p - q        min sum(p + q), p >= 0, 0 <= q <= v
-"l2"           t = v + sqrt(m) d    min d'd
-"linf"         t = v + m d          min sum of s, abs(d) <= s of its problem, s >= floor
-"bounded"      t = v + sqrt(m) d    min d'd, t within given bounds: l2 among the optima of l1 or linf
-"kl"           t                    min sum of kl(t, v)
-=============  ===================  =====================================================================
+=============  =======================  =================================================================
+form           deviation                program
+=============  =======================  =================================================================
+"l1"           t = v + p - q            min sum of w (p + q), p >= 0, 0 <= q <= v
+"l2"           t = v + sqrt(m / w) d    min d'd
+"linf"         t = v + m d / w          min sum of s, abs(d) <= s of its problem, s >= floor
+"bounded"      t = v + sqrt(m) d        min d'd, t within given bounds: l2 among several optima
+"cells"        t                        min sum of the costs of cells, as the distance writes them
+"table"        t                        min the distance of the whole table, as it writes itself
+=============  =======================  =================================================================
 """
 
 from __future__ import annotations
@@ -27,18 +28,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
+from aegis_opt.distances import Distance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
-from aegis_opt.solvers.convex._stack import Bounds, Stack
+from aegis_opt.solvers.convex._stack import Bounds, Stack, Tangent
 
-Form = Literal["l1", "l2", "linf", "bounded", "kl"]
+Form = Literal["l1", "l2", "linf", "bounded", "cells", "table"]
 
 CACHE_SIZE = 16
 LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
@@ -61,6 +63,7 @@ class ConvexSolution:
     wall_seconds: float
     engine_seconds: float
     timed_out: bool
+    tangent: Tangent | None = None  # to a distance of the whole table, at the table found
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,14 @@ class _Program:
     unit: FloatArray
     parameters: Mapping[str, Any] = field(default_factory=dict)
     lock: Any = field(default_factory=Lock)  # parameters are filled in place: one solve at a time
+    tangent: Callable[[], Tangent | None] = lambda: None
+
+
+def form_of(distance: Distance) -> Form:
+    """The program that minimises a distance."""
+    if distance.base.name in ("l1", "l2", "linf"):
+        return cast("Form", distance.base.name)
+    return "cells" if distance.separable else "table"
 
 
 def run(
@@ -116,7 +127,7 @@ def _run(
 ) -> ConvexSolution:
     """Compile a program and solve it until the deadline, in seconds of `time.monotonic`."""
     start = time.perf_counter()
-    model = _kl(data) if form == "kl" else _compiled(form, data, engine)
+    model = _written(data, form) if form in ("cells", "table") else _compiled(form, data, engine)
     with model.lock:
         _fill(model, data, bounds)
         status, engine_seconds = _solve(model.program, engine, options, deadline)
@@ -134,6 +145,7 @@ def _run(
             engine_seconds=engine_seconds,
             # Without a time limit, it is the limit of iterations that was met.
             timed_out=status == "user_limit" and ENGINES[engine].time_limit in options,
+            tangent=None if missing else model.tangent(),
         )
 
 
@@ -186,7 +198,7 @@ def _structure(data: Stack) -> str:
     """Fingerprint of everything that is not a parameter."""
     digest = hashlib.sha256()
     A = data.matrix
-    for array in (A.indptr, A.indices, A.data, data.multiplicity, data.owner):
+    for array in (A.indptr, A.indices, A.data, data.multiplicity, data.weight, data.owner):
         digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(b"|")
     return digest.hexdigest()
@@ -217,13 +229,14 @@ def _build(form: Form, data: Stack) -> _Program:
         parameters[name] = cp.Parameter(size)
         return parameters[name]
 
-    unit = {"l1": np.ones(n), "linf": data.multiplicity}.get(form, np.sqrt(data.multiplicity))
+    units = {"l1": np.ones(n), "linf": data.spread, "l2": np.sqrt(data.spread)}
+    unit = units.get(form, np.sqrt(data.multiplicity))
     A = data.cell_matrix @ diags_array(unit)
     # Bounds are constraints, not attributes of variables: cvxpy's interface to PDLP fails on the latter.
     if form == "l1":
         p, q = cp.Variable(n), cp.Variable(n)
         left = A @ p - A @ q
-        objective = cp.sum(p) + cp.sum(q)
+        objective = cp.sum(p) + cp.sum(q) if data.uniform else data.weight @ p + data.weight @ q
         constraints = [p >= 0, q >= 0, q <= parameter("below", n)]
 
         def deviation() -> FloatArray | None:
@@ -252,7 +265,8 @@ def _build(form: Form, data: Stack) -> _Program:
     return _Program(program, totals, deviation, unit, parameters)
 
 
-def _kl(data: Stack) -> _Program:
+def _written(data: Stack, form: Form) -> _Program:
+    """The program of a distance that writes itself in cvxpy."""
     import cvxpy as cp
 
     t = cp.Variable(data.n_cells)
@@ -260,12 +274,48 @@ def _kl(data: Stack) -> _Program:
     left = data.cell_matrix @ t
     left = _with_slack(left, data, constraints, lambda name, _: getattr(data, name))
     totals = left == data.right
-    program = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(t, data.prior))), [totals, *constraints])
+    written = _cells(data, t) if form == "cells" else _whole_table(data, t) / data.unit[0]
+    program = cp.Problem(cp.Minimize(written), [totals, t >= 0, *constraints])
 
     def deviation() -> FloatArray | None:
         return None if t.value is None else t.value - data.prior
 
-    return _Program(program, totals, deviation, np.ones(data.n_cells))
+    def tangent() -> Tangent | None:
+        gradient = written.grad.get(t) if form == "table" else None
+        if gradient is None:
+            return None
+        slopes = np.asarray(gradient.toarray() if hasattr(gradient, "toarray") else gradient).ravel()
+        return Tangent(float(written.value - slopes @ t.value), slopes)
+
+    return _Program(program, totals, deviation, np.ones(data.n_cells), tangent=tangent)
+
+
+def _cells(data: Stack, t: Any) -> Any:
+    """Sum of w m cost(t / m, u), in scaled units."""
+    import cvxpy as cp
+
+    costs = data.costs
+    if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
+        return data.weight @ cp.kl_div(t, data.prior)
+    per_row = cp.multiply(costs.scale / costs.rows, t)
+    return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
+
+
+def _whole_table(data: Stack, t: Any) -> Any:
+    """The distance of the table, in records, that the scaled cells stand for."""
+    import cvxpy as cp
+    from scipy.sparse import csr_array
+
+    reduction = data.reductions[0]
+    n, k = reduction.problem.shape
+    # each row has an equal share of its class
+    place = np.full(reduction.shape[0] * k, -1, dtype=np.int64)
+    place[reduction.cells] = np.arange(data.n_cells)
+    cell = place[(reduction.class_of[:, None] * k + np.arange(k)).ravel()]
+    rows = np.flatnonzero(cell >= 0)
+    share = data.scale[0] / data.multiplicity[cell[rows]]
+    table = cp.reshape(csr_array((share, (rows, cell[rows])), (n * k, data.n_cells)) @ t, (n, k), order="C")
+    return data.distance.expression(table, reduction.problem.prior)
 
 
 def _with_slack(left: Any, data: Stack, constraints: list[Any], value: Callable[[str, int], Any]) -> Any:

@@ -1,32 +1,25 @@
 """From an engine's approximate answer to one that is right to rounding error.
 
 `reconciled` makes the totals agree exactly before, `polish` meets them after, for every norm. `refine` goes
-further for l2 and kl: it finds the optimum itself, because an objective that is right to 1e-10 still allows
-cells that are off by 1e-5 of their size.
+further where the distance is smooth and strictly convex, and `least_squares` where ties are broken: they find
+the optimum itself, because an objective that is right to 1e-10 still allows cells that are off by 1e-5 of
+their size.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._symmetric import solve_symmetric
+from aegis_opt.solvers._dual import maximise_dual
+from aegis_opt.solvers._totals import STEPS, enough, largest, move_to_totals, normal_solve
 from aegis_opt.solvers.convex._stack import Bounds, Stack
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
-Response = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-
-STEPS = 20
-_RIDGE = 1e-11  # totals are linearly dependent; small enough that a step removes nearly all of a violation
-_LEAST_WEIGHT = 1e-9  # lets a cell that the engine put at 0 move where nothing else can
+_MOST_STEPS = 400
 
 
 def reconciled(data: Stack, deadline: float = math.inf) -> Stack:
@@ -40,7 +33,7 @@ def reconciled(data: Stack, deadline: float = math.inf) -> Stack:
     nearest = np.zeros(len(data.right))
     for _ in range(2):  # the second round removes what the regularisation of the first one left
         try:
-            step = _normal_solve(data.matrix, np.ones(data.matrix.shape[1]), data.right - nearest, deadline)
+            step = normal_solve(data.matrix, np.ones(data.matrix.shape[1]), data.right - nearest, deadline)
         except TimeoutError:
             return data
         nearest = nearest + data.matrix @ (step @ data.matrix)
@@ -51,101 +44,64 @@ def reconciled(data: Stack, deadline: float = math.inf) -> Stack:
 
 
 def polish(data: Stack, cells: FloatArray, deadline: float = math.inf) -> FloatArray:
-    """Move to the totals: the least change relative to each cell's distance from its bounds.
-
-    The least sum of change^2 / weight that meets the totals, with the distance to the nearest bound as
-    weight, hardly touches a cell at 0. Repeated, because a cell must not become negative. The best table
-    found is returned, at the deadline (seconds of `time.monotonic`) at the latest.
-    """
+    """Move to the totals, at the deadline (seconds of `time.monotonic`) as far as they are."""
     lower = np.concatenate([np.zeros(data.n_cells), data.lower])
     upper = np.concatenate([np.full(data.n_cells, np.inf), data.upper])
     cells = np.maximum(cells, 0.0)
     z = np.concatenate([cells, data.slacks(cells)])
-    best, least = z, np.inf
-    for _ in range(STEPS):
-        missing = data.right - data.matrix @ z
-        violation = _largest(missing)
-        if violation < least:
-            best, least = z, violation
-        if violation <= _enough(data):
-            break
-        weight = np.minimum(z - lower, upper - z) + _LEAST_WEIGHT
-        try:
-            step = _normal_solve(data.matrix, weight, missing, deadline)
-        except TimeoutError:
-            break
-        z = np.clip(z + weight * (step @ data.matrix), lower, upper)
-    return best[: data.n_cells]
+    return move_to_totals(data.matrix, data.right, z, lower, upper, deadline)[: data.n_cells]
 
 
-def least_squares(data: Stack, bounds: Bounds) -> Response:
-    """Cells that minimise (t - v)^2 / m - slope t within bounds, and their derivatives by the slope."""
+def refine(data: Stack, multipliers: FloatArray, deadline: float = math.inf) -> tuple[FloatArray, FloatArray]:
+    """Find the optimum of a smooth, strictly convex distance from good multipliers, on the dual.
 
-    def respond(slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        free = data.prior + data.multiplicity * slopes / 2
-        inside = (free > bounds[0]) & (free < bounds[1])
-        return np.clip(free, *bounds), np.where(inside, data.multiplicity / 2, 0.0)
-
-    return respond
-
-
-def least_divergence(data: Stack) -> Response:
-    """Cells that minimise kl(t, v) - slope t, and their derivatives by the slope."""
-
-    def respond(slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        cells = data.prior * np.exp(np.minimum(slopes, 200.0))
-        return cells, cells
-
-    return respond
-
-
-def refine(
-    data: Stack, respond: Response, multipliers: FloatArray, deadline: float = math.inf
-) -> tuple[FloatArray, FloatArray]:
-    """Find the optimum from good multipliers, by Newton's method on the dual.
-
-    The optimum is the response t to the slopes A'y for the y at which t meets the totals. For least squares
-    that equation is piecewise linear, and the steps end at its solution (Qi and Sun, A nonsmooth version of
-    Newton's method, Math. Prog. 58, 1993). Returned are t and y with the least violation of the totals that
-    was found, at the deadline at the latest; the caller judges it.
+    Returned are cells and multipliers with the least violation of the totals that was found, at the deadline
+    at the latest; the caller judges it.
     """
-    A = data.cell_matrix
+    A, b = data.cell_matrix, data.right
 
-    def violation(y: FloatArray) -> float:
-        return _largest(data.right - A @ respond(y @ A)[0])
+    def dual(y: FloatArray) -> float:
+        return float(y @ b) - float(data.costs.conjugate(y @ A).sum())
 
-    # cvxpy's interfaces do not agree on the sign of a dual value.
-    y = min((multipliers, -multipliers), key=violation)
+    # cvxpy's interfaces do not agree on the sign of a dual value, and an engine may have failed.
+    zero = np.zeros_like(b)
+    best = max((multipliers, -multipliers, zero), key=dual)
+    for y in (best, zero):
+        y, cells, _ = maximise_dual(
+            A, b, data.costs, y, tolerance=10 * enough(b), max_steps=_MOST_STEPS, deadline=deadline
+        )
+        if best is zero or largest(b - A @ cells) <= 1e4 * enough(b):
+            break
+    return cells, y
+
+
+def least_squares(
+    data: Stack, bounds: Bounds, multipliers: FloatArray, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray]:
+    """Find the cells within bounds of least sum of (t - v)^2 / m that meet the totals, from good multipliers.
+
+    The optimum is the response t to the slopes A'y for the y at which t meets the totals. That equation is
+    piecewise linear, and Newton's steps end at its solution (Qi and Sun, A nonsmooth version of Newton's
+    method, Math. Prog. 58, 1993). Returned is as in `refine`.
+    """
+    A, m = data.cell_matrix, data.multiplicity
+
+    def respond(y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        free = data.prior + m * (y @ A) / 2
+        inside = (free > bounds[0]) & (free < bounds[1])
+        return np.clip(free, *bounds), np.where(inside, m / 2, 0.0)
+
+    y = min((multipliers, -multipliers), key=lambda y: largest(data.right - A @ respond(y)[0]))
     best, least = y, np.inf
     for _ in range(STEPS):
-        cells, weight = respond(y @ A)
+        cells, weight = respond(y)
         missing = data.right - A @ cells
-        if _largest(missing) < least:
-            best, least = y, _largest(missing)
-        if least <= _enough(data):
+        if largest(missing) < least:
+            best, least = y, largest(missing)
+        if least <= enough(data.right):
             break
         try:
-            y = y + _normal_solve(A, weight, missing, deadline)
+            y = y + normal_solve(A, weight, missing, deadline)
         except TimeoutError:
             break
-    return respond(best @ A)[0], best
-
-
-def _normal_solve(
-    A: sparse.csr_array, weight: FloatArray, right: FloatArray, deadline: float = math.inf
-) -> FloatArray:
-    """Solve A diag(weight) A' x = right, regularised."""
-    from scipy.sparse import eye_array
-
-    normal = (A * weight) @ A.T
-    ridge = _RIDGE * max(1.0, float(normal.diagonal().max()))
-    return solve_symmetric((normal + ridge * eye_array(len(right))).tocsc(), right, deadline)
-
-
-def _enough(data: Stack) -> float:
-    """Violation that is rounding error."""
-    return 1e-13 * max(1.0, _largest(data.right))
-
-
-def _largest(values: FloatArray) -> float:
-    return float(np.abs(values).max(initial=0.0))
+    return respond(best)[0], best

@@ -1,10 +1,11 @@
 """Many reduced problems as one: block-diagonal data, distances, and bounds on them by duality.
 
 With t the class totals of the allowed cells, m the multiplicity and u the prior of one row, and v = m u,
-the distance of a problem is that of t from v over m rows (`aegis_opt.distances.cell_distances`; for l2 its
-square is minimised), plus what the cells held at 0 add (`constant`, `floor`). All but linf are sums over
-cells; the sum of the problems' linf distances is minimal where each of them is. So the problems can be solved
-as one, each scaled to cells of about 1, which makes an engine's accuracy mean the same to all of them.
+a separable distance is that of t from v over m rows (`aegis_opt.distances.CellCosts`; the sum is minimised,
+roots are taken afterwards), plus what the cells held at 0 add (`constant`). The sum of the problems' linf
+distances is minimal where each of them is. So the problems can be solved as one, each scaled to cells of
+about 1, which makes an engine's accuracy mean the same to all of them. A distance that is neither separable
+nor linf is a function of the whole table, and its problems are solved one by one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aegis_opt.distances import cell_distances
+from aegis_opt.distances import CellCosts, Distance, Linf, SeparableDistance
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
+from aegis_opt.solvers._reduced import cell_costs, cell_weights, closed_cost
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -33,18 +35,20 @@ class Stack:
     The slacks z are the values of the two-sided extra constraints. Totals, prior and bounds are scaled.
     """
 
-    norm: str
+    distance: Distance  # bound to the problem where there is one, else without weights
     reductions: tuple[Reduction, ...]
     matrix: sparse.csr_array  # rows x (cells + slacks), block-diagonal
     right: FloatArray  # the known totals
     prior: FloatArray  # v
     multiplicity: FloatArray  # m
+    weight: FloatArray  # of each cell in the distance
     owner: IntArray  # the problem that each cell belongs to, ascending
     row_owner: IntArray
     slack_owner: IntArray
     lower: FloatArray  # finite bounds of the slacks
     upper: FloatArray
     scale: FloatArray  # per problem: records per scaled unit
+    unit: FloatArray  # per problem: distance (before any root) per scaled unit
     constant: FloatArray  # per problem: what fixed cells add to the distance
     floor: FloatArray  # per problem: what they make the distance at least
 
@@ -52,6 +56,30 @@ class Stack:
     def size(self) -> int:
         """Number of problems."""
         return len(self.reductions)
+
+    @property
+    def separable(self) -> bool:
+        """Whether the distance is a sum over cells."""
+        return self.distance.separable
+
+    @property
+    def uniform(self) -> bool:
+        """Whether no cell has a weight."""
+        return bool((self.weight == 1.0).all())
+
+    @property
+    def spread(self) -> FloatArray:
+        """m / w: what a difference is divided by in linf, and its square in l2."""
+        return self.multiplicity / self.weight
+
+    @cached_property
+    def costs(self) -> CellCosts:
+        """Costs of the scaled cells, by a separable distance."""
+        assert isinstance(self.distance.base, SeparableDistance)
+        m, scale = self.multiplicity, self.scale[self.owner]
+        return CellCosts(
+            self.distance.base, self.prior * scale / m, m, self.weight, scale, self.unit[self.owner]
+        )
 
     @property
     def n_cells(self) -> int:
@@ -72,80 +100,89 @@ class Stack:
         return csr_array((np.ones(n), (np.arange(n), self.owner)), shape=(n, self.size))
 
     def without_problems(self) -> Stack:
-        """The data that an engine needs, without the problems that they come from."""
+        """The data that an engine needs, where it does not need the problems that they come from."""
+        if not self.separable and not isinstance(self.distance.base, Linf):
+            return self
         return replace(self, reductions=(None,) * self.size)  # type: ignore[arg-type]
 
     def distances(self, cells: FloatArray) -> FloatArray:
         """Distance of each problem at the scaled cell values, in the units that are minimised."""
-        terms = cell_distances(cells, self.prior, self.norm, self.multiplicity)
-        if self.norm == "linf":
+        if self.separable:
+            return _sum_by(self.owner, self.costs.cost(cells), self.size)
+        if isinstance(self.distance.base, Linf):
             worst = self.floor.copy()
-            np.maximum.at(worst, self.owner, terms)
+            np.maximum.at(worst, self.owner, np.abs(cells - self.prior) / self.spread)
             return worst
-        return _sum_by(self.owner, terms, self.size)
+        problem = self.reductions[0].problem
+        return np.array([self.distance.value(self.tables(cells)[0], problem.prior)]) / self.unit
 
     def reported(self, distances: FloatArray) -> FloatArray:
-        """Turn minimised distances (or bounds on them) into those that users see, in records."""
-        full = distances + self.constant
-        root = np.sqrt(np.maximum(full, 0.0)) if self.norm == "l2" else full
-        values: FloatArray = self.scale * root
-        return values
+        """Turn minimised distances (or bounds on them) into those that users see."""
+        full = self.unit * (distances + self.constant)
+        base = self.distance.base
+        return base.of_sum(full) if isinstance(base, SeparableDistance) else full
 
-    def bounds(self, multipliers: FloatArray) -> FloatArray:
+    def bounds(self, multipliers: FloatArray, tangent: Tangent | None = None) -> FloatArray:
         """Lower bound on each problem's least distance, by weak duality from one multiplier per row.
 
         For any multipliers y, min f(t) over the feasible t is at least y'b + min over t >= 0 (not
-        necessarily feasible) of f(t) - y'At, and that minimum has a closed form cell by cell. Where it
-        is minus infinity, as it can be for l1 and linf, y is shrunk until it is finite.
+        necessarily feasible) of f(t) - y'At. For a separable f that minimum is minus the conjugate, cell by
+        cell; where it is minus infinity, as it can be for l1 and linf, y is shrunk until it is finite. Any
+        other f lies above its `tangent` at a point, whose least value over 0 <= t <= its largest total is
+        plain.
         """
         y = multipliers / self._shrinkage(self._slopes(multipliers))[self.row_owner]
         slopes = self._slopes(y)
         base = _sum_by(self.row_owner, y * self.right, self.size)
         slack = (y @ self.matrix)[self.n_cells :]
         base -= _sum_by(self.slack_owner, np.maximum(slack * self.lower, slack * self.upper), self.size)
-        m, v = self.multiplicity, self.prior
-        if self.norm == "linf":
-            parts = self._by_problem(slopes * m, v / m)
+        if self.separable:
+            return base - _sum_by(self.owner, self.costs.conjugate(slopes), self.size)
+        if isinstance(self.distance.base, Linf):
+            parts = self._by_problem(slopes * self.spread, self.prior / self.spread)
             values = [_least_largest(a, u, low) for (a, u), low in zip(parts, self.floor, strict=True)]
             return base + np.asarray(values, dtype=np.float64)
-        if self.norm == "l1":
-            terms = np.minimum(v, -slopes * v)
-        elif self.norm == "l2":
-            best = np.maximum(0.0, v + slopes * m / 2)
-            terms = (best - v) ** 2 / m - slopes * best
-        else:
-            terms = v * -np.expm1(np.minimum(slopes, 500.0))  # a slope that large gives no bound anyway
-        return base + _sum_by(self.owner, terms, self.size)
+        if tangent is None:
+            return np.full(self.size, -np.inf)
+        return base + tangent.at_zero + np.minimum((tangent.gradient - slopes) * self._largest_cells(), 0.0).sum()
+
+    def _largest_cells(self) -> FloatArray:
+        """Bound each cell by the least of its totals."""
+        n_totals = len(self.reductions[0].totals)
+        totals = self.cell_matrix[:n_totals].tocsc()
+        most: FloatArray = np.minimum.reduceat(self.right[totals.indices], totals.indptr[:-1])
+        return most
 
     def _slopes(self, multipliers: FloatArray) -> FloatArray:
         slopes: FloatArray = (multipliers @ self.matrix)[: self.n_cells]
         return slopes
 
     def optimal_bounds(self, cells: FloatArray, multipliers: FloatArray, margin: FloatArray) -> Bounds:
-        """Bounds on the cells that, with the totals, describe the optimal tables of l1 or linf.
+        """Bounds on the cells that, with the totals, describe the optimal tables.
 
-        linf: abs(t - v) <= m times the distance. l1, with c = A'y for optimal multipliers y: t >= v where
-        c = 1, t <= v where c = -1, t = 0 where c < -1, t = v elsewhere (complementary slackness). A slope c
-        within its problem's `margin` of 1 or -1 counts as equal, and the bounds are widened to hold the given
-        optimal `cells`, because multipliers are inexact.
+        linf: abs(t - v) <= m times the distance. Others, with c = A'y for optimal multipliers y: cells at
+        which the cost has the slope c (complementary slackness). Slopes within the share `margin` of the
+        steepest one count as equal, and the bounds are widened to hold the given optimal `cells`, because
+        multipliers are inexact.
         """
         v = self.prior
-        if self.norm == "linf":
-            reach = self.distances(cells)[self.owner] * self.multiplicity
+        if not self.separable:
+            reach = self.distances(cells)[self.owner] * self.spread
             return np.maximum(v - reach, 0.0), v + reach
         c = self._slopes(multipliers / self._shrinkage(self._slopes(multipliers))[self.row_owner])
-        near = margin[self.owner]
-        lower = np.where(c <= -1 + near, 0.0, v)
-        upper = np.where(c >= 1 - near, v + self.right.sum(), np.where(c < -1 - near, 0.0, v))
-        return np.minimum(lower, cells), np.maximum(upper, cells)
+        most = v + self.right.sum()
+        near = margin[self.owner] * np.abs(self.costs.derivative(most))
+        lower, upper = self.costs.inverse(c - near), self.costs.inverse(c + near)
+        return np.minimum(lower, cells), np.maximum(np.minimum(upper, most), cells)
 
     def _shrinkage(self, slopes: FloatArray) -> FloatArray:
         """What to divide the multipliers of each problem by so that its bound is finite."""
         factor = np.ones(self.size)
-        if self.norm == "l1":
-            np.maximum.at(factor, self.owner, slopes)
-        elif self.norm == "linf":
-            rising = np.maximum(slopes * self.multiplicity, 0.0)
+        if self.separable:
+            # rounding must not leave a slope above the steepest one
+            np.maximum.at(factor, self.owner, (1 + 1e-13) * slopes / np.maximum(self.costs.steepest(), 1e-300))
+        elif isinstance(self.distance.base, Linf):
+            rising = np.maximum(slopes * self.spread, 0.0)
             factor = np.maximum(factor, _sum_by(self.owner, rising, self.size))
         return factor
 
@@ -179,11 +216,19 @@ class Stack:
         ]
 
 
-def stack(reductions: Sequence[Reduction], norm: str) -> Stack:
-    """Scale reduced problems and put them side by side."""
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """A linear function that a convex one lies above: at_zero + gradient * t, of the scaled cells."""
+
+    at_zero: float
+    gradient: FloatArray
+
+
+def stack(reductions: Sequence[Reduction], distances: Sequence[Distance]) -> Stack:
+    """Scale reduced problems and put them side by side; their distances differ in weights and cells at most."""
     from scipy import sparse
 
-    parts = [_single(reduction, norm) for reduction in reductions]
+    parts = [_single(*pair) for pair in zip(reductions, distances, strict=True)]
     if len(parts) == 1:
         return parts[0]
     matrix = sparse.block_diag([part.cell_matrix for part in parts], format="csr")
@@ -191,28 +236,29 @@ def stack(reductions: Sequence[Reduction], norm: str) -> Stack:
         slacks = sparse.block_diag([part.matrix[:, part.n_cells :] for part in parts], format="csr")
         matrix = sparse.hstack([matrix, slacks], format="csr")
     arrays: dict[str, Any] = {}
-    for name in ("right", "prior", "multiplicity", "lower", "upper", "scale", "constant", "floor"):
+    names = "right", "prior", "multiplicity", "weight", "lower", "upper", "scale", "unit", "constant", "floor"
+    for name in names:
         arrays[name] = np.concatenate([getattr(part, name) for part in parts])
     for name in ("owner", "row_owner", "slack_owner"):
         arrays[name] = np.repeat(np.arange(len(parts)), [len(getattr(part, name)) for part in parts])
-    return Stack(norm=norm, reductions=tuple(reductions), matrix=matrix, **arrays)
+    return Stack(distance=distances[0].base, reductions=tuple(reductions), matrix=matrix, **arrays)
 
 
-def _single(reduction: Reduction, norm: str) -> Stack:
-    k = reduction.shape[1]
-    m_all = np.repeat(reduction.multiplicity.astype(np.float64), k)
-    u_all = reduction.prior.ravel()
-    closed = ~reduction.allowed.ravel()
-    m, u = m_all[reduction.cells], u_all[reduction.cells]
+def _single(reduction: Reduction, distance: Distance) -> Stack:
+    rows = np.repeat(reduction.multiplicity.astype(np.float64), reduction.shape[1])
+    m, u = rows[reduction.cells], reduction.prior.ravel()[reduction.cells]
+    w = cell_weights(reduction, distance).ravel()[reduction.cells]
     total = reduction.problem.total
     scale = total / len(m) if len(m) and total > 0 else 1.0
     matrix, right, lower, upper = _with_constraints(reduction)
     v = m * u / scale
-    closed_prior = m_all[closed] * u_all[closed] / scale
-    at_zero = cell_distances(np.zeros_like(closed_prior), closed_prior, norm, m_all[closed])
-    constant = 0.0 if norm == "linf" else float(at_zero.sum())
-    floor = float(at_zero.max(initial=0.0)) if norm == "linf" else 0.0
-    if norm == "kl" and len(m):
+    unit = _unit(reduction, distance, v, scale)
+    constant = closed_cost(reduction, distance) / unit if distance.separable else 0.0
+    floor = 0.0
+    if isinstance(distance.base, Linf):
+        closed = reduction.prior * cell_weights(reduction, distance)
+        floor = float(closed[~reduction.allowed].max(initial=0.0)) / unit
+    if distance.name == "kl" and len(m):
         # All tables have the same total N, so scaling the prior shifts the distance by a constant; a prior of
         # the same total as the table keeps the cone program well-conditioned.
         records = total / scale
@@ -221,21 +267,35 @@ def _single(reduction: Reduction, norm: str) -> Stack:
         v = v * factor
     zeros = np.zeros(len(m), dtype=np.int64)
     return Stack(
-        norm=norm,
+        distance=distance,
         reductions=(reduction,),
         matrix=matrix,
         right=right / scale,
         prior=v,
         multiplicity=m,
+        weight=w,
         owner=zeros,
         row_owner=np.zeros(len(right), dtype=np.int64),
         slack_owner=np.zeros(len(lower), dtype=np.int64),
         lower=lower / scale,
         upper=upper / scale,
         scale=np.array([scale]),
+        unit=np.array([unit]),
         constant=np.array([constant]),
         floor=np.array([floor]),
     )
+
+
+def _unit(reduction: Reduction, distance: Distance, v: FloatArray, scale: float) -> float:
+    """Distance, before any root, that a typical cell has one scaled unit from its prior."""
+    if distance.base.name == "l2":
+        return scale**2
+    if distance.base.name in ("l1", "linf", "kl") or not len(v):
+        return scale
+    if distance.separable:
+        return float(np.median(cell_costs(reduction, distance).cost((v + 1.0) * scale))) or scale
+    prior = reduction.problem.prior
+    return distance.value(prior + scale * reduction.allowed[reduction.class_of], prior) or scale
 
 
 def _with_constraints(reduction: Reduction) -> tuple[sparse.csr_array, FloatArray, FloatArray, FloatArray]:

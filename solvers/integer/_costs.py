@@ -2,7 +2,8 @@
 
 A cell of the reduced problem holds the total T of m interchangeable rows. The distance is least when the
 rows differ by at most one, so the cost of T is convex and linear on each *layer* b: the units that raise the
-m rows from b to b + 1, all at the same slope. Slopes are whole numbers, so costs are compared exactly.
+m rows from b to b + 1, all at the same slope. Slopes are whole numbers, so costs are compared exactly. l1
+and l2 are here; `_steps.py` has every other separable distance.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class IntegerSolution:
 
     totals: IntArray  # class totals of the allowed cells
     rounds: int  # flows or searches run
-    slack: float  # how far below its cost (for l2: its squared distance) the optimum can be
+    slack: float  # how far below its cost (before any root is taken) the optimum can be
     error: float  # how far off the optimum the rounding of the prior to 64-bit costs can have led
     timed_out: bool = False  # whether the time limit came before the proof
 
@@ -135,13 +136,48 @@ class Cost(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Squares(Cost):
-    """l2: sum of squares; the slope of a row from b to b + 1 is 2 b + 1 - 2 u, here times `scale`.
-
-    Cells of more than `exact_layers` layers are wide.
-    """
+class LayeredCost(Cost):
+    """A cost with a slope of its own in every layer. Cells of more than `exact_layers` layers are wide."""
 
     exact_layers: int
+
+    def wide(self, lower: IntArray, upper: IntArray) -> BoolArray:
+        """Cells of more than `exact_layers` layers."""
+        layers: IntArray = -(-upper // self.multiplicity) - lower // self.multiplicity
+        return layers > self.exact_layers
+
+    def pieces(
+        self, centre: IntArray, lower: IntArray, upper: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Cell, first and last layer of pieces: single layers; in wide cells so around the centre only."""
+        m = self.multiplicity
+        first, last = lower // m, -(-upper // m)
+        is_wide = self.wide(lower, upper)
+        narrow, wide = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
+        counts = (last - first)[narrow]
+        cell = np.repeat(narrow, counts)
+        start = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + first[cell]
+        end = start + 1
+        if len(wide):  # growing steps away from the centre
+            cuts = (centre // m)[wide, None] + _OFFSETS
+            cuts = np.clip(cuts, first[wide, None], last[wide, None])
+            row, piece = np.nonzero(cuts[:, 1:] > cuts[:, :-1])
+            cell = np.concatenate([cell, wide[row]])
+            start = np.concatenate([start, cuts[row, piece]])
+            end = np.concatenate([end, cuts[row, piece + 1]])
+        return cell, start, end
+
+    def within(
+        self, cell: IntArray, start: IntArray, end: IntArray, bounds: tuple[IntArray, IntArray]
+    ) -> tuple[IntArray, IntArray]:
+        """Totals at which pieces of layers begin and end, between bounds."""
+        m = self.multiplicity[cell]
+        return np.maximum(start * m, bounds[0][cell]), np.minimum(end * m, bounds[1][cell])
+
+
+@dataclass(frozen=True, eq=False)
+class Squares(LayeredCost):
+    """l2: sum of squares; the slope of a row from b to b + 1 is 2 b + 1 - 2 u, here times `scale`."""
 
     @classmethod
     def of(cls, reduction: Reduction, goal: Target, exact_layers: int) -> Squares:
@@ -158,32 +194,12 @@ class Squares(Cost):
         squares: IntArray = self.multiplicity * base**2 + extra * (2 * base + 1)
         return self.scale * squares - 2 * self.numerator * totals
 
-    def wide(self, lower: IntArray, upper: IntArray) -> BoolArray:
-        """Cells of more than `exact_layers` layers."""
-        layers: IntArray = -(-upper // self.multiplicity) - lower // self.multiplicity
-        return layers > self.exact_layers
-
     def segments(self, centre: IntArray, lower: IntArray, upper: IntArray) -> Segments:
         """Layer by layer; for wide cells so around the centre only, then in growing steps."""
-        m = self.multiplicity
-        first, last = lower // m, -(-upper // m)
-        is_wide = self.wide(lower, upper)
-        narrow, wide = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
-        counts = (last - first)[narrow]
-        cell = np.repeat(narrow, counts)
-        start = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + first[cell]
-        end = start + 1
-        if len(wide):
-            cuts = (centre // m)[wide, None] + _OFFSETS
-            cuts = np.clip(cuts, first[wide, None], last[wide, None])
-            row, piece = np.nonzero(cuts[:, 1:] > cuts[:, :-1])
-            cell = np.concatenate([cell, wide[row]])
-            start = np.concatenate([start, cuts[row, piece]])
-            end = np.concatenate([end, cuts[row, piece + 1]])
+        cell, start, end = self.pieces(centre, lower, upper)
         # the mean of 2 b + 1 over the layers from start to end is start + end
         slope = self.scale * (start + end) - 2 * self.numerator[cell]
-        start, end = np.maximum(start * m[cell], lower[cell]), np.minimum(end * m[cell], upper[cell])
-        return Segments(cell, start, end, slope)
+        return Segments(cell, *self.within(cell, start, end, (lower, upper)), slope)
 
     def tangents(self, layers: IntArray, upper: IntArray) -> Segments:
         """The largest of the tangents at the given layers; those at b < c meet at m (b + c + 1) / 2."""

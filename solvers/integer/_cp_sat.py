@@ -20,50 +20,78 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt.distances import Distance
 from aegis_opt.errors import InvalidOption
 from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
+from aegis_opt.solvers._reduced import cell_costs
 from aegis_opt.solvers.integer._costs import Absolutes, Cost, IntegerSolution, Squares, Target, target
+from aegis_opt.solvers.integer._steps import Steps
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
 _LARGEST_COST = 2.0**61
 """Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
+_STEPS_COST = 2.0**44
+"""Cost of a table up to which the costs of other distances than l1, l2 and linf are scaled."""
+_MOST_LAYERS = 20_000
+"""Layers of all cells together up to which those distances get a part for each of them."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
 
 def solve_cp_sat(
-    reduction: Reduction, norm: str, rng: np.random.Generator, deadline: float = math.inf
+    reduction: Reduction, distance: Distance, rng: np.random.Generator, deadline: float = math.inf
 ) -> IntegerSolution:
     """Find an integer table closest to the prior by CP-SAT, for whole totals.
 
-    Among the closest ones in l1 or linf it looks for one closest in l2, where squares fit into 64 bits, and
-    among those for a random one; the deadline (seconds of `time.monotonic`) and a fixed effort can end that
-    early, the proof of the first objective stands. `TimeoutError` is raised where no table was found.
+    Among the closest ones it looks for one closest in l2, where squares fit into 64 bits, and among those for
+    a random one; the deadline (seconds of `time.monotonic`) and a fixed effort can end that early, the
+    proof of the first objective stands. `TimeoutError` is raised where no table was found.
     """
     search = _Search(reduction, rng, deadline)
+    records = float(search.upper.sum()) + 1.0
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
-    goal = target(reduction, 2.0**50 / (2.0 * most * (search.upper.sum() + 1.0)))
+    goal = target(reduction, 2.0**50 / (2.0 * most * records))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
-    squares_fit = 2.0 * most * (search.upper.sum() + 1.0) * squares.scale <= _LARGEST_COST
-    if norm == "l2":
+    squares_fit = 2.0 * most * records * squares.scale <= _LARGEST_COST
+    if distance.name == "l2":
         if not squares_fit:
             raise InvalidOption(
                 f"solver 'integer' needs CP-SAT for these totals, and squares of {most:.3g} records leave "
                 "its 64-bit numbers; use norm='l1' or 'linf', or solver='convex' with rounding='nearest'"
             )
         slack = search.minimise(squares) / squares.scale
-    elif norm == "l1":
+    elif distance.name == "l1":
         slack = search.minimise(Absolutes.of(goal)) / goal.scale
-    else:
+    elif distance.name == "linf":
         slack = search.minimise_largest(goal) / goal.scale
-    if slack == 0 and norm != "l2" and squares_fit:
+    else:
+        steps = Steps.of(cell_costs(reduction, distance), goal, search.upper, _STEPS_COST / records, _MOST_LAYERS)
+        _require_room(steps, distance)
+        slack = search.minimise(steps) / steps.factor
+    timed_out = slack > 0
+    if slack == 0 and distance.name != "l2" and squares_fit:
         search.minimise(squares)
     search.break_ties()
-    error = goal.error(reduction, norm)
-    return IntegerSolution(search.totals, search.rounds, slack, error, timed_out=slack > 0)
+    error = 0.0
+    if distance.name in ("l1", "l2", "linf"):
+        error = goal.error(reduction, distance.name)
+    else:  # each of the records in which two tables differ is rounded by half a unit at most
+        slack += reduction.problem.total / steps.factor
+    return IntegerSolution(search.totals, search.rounds, slack, error, timed_out)
+
+
+def _require_room(steps: Steps, distance: Distance) -> None:
+    """Refuse cells of so many layers that a part for each of them would take too long."""
+    layers = int(steps.top.sum())
+    if layers > _MOST_LAYERS:
+        raise InvalidOption(
+            f"solver 'integer' needs CP-SAT for these totals, and the norm {distance.name!r} takes {layers} "
+            f"parts there, more than {_MOST_LAYERS}; use norm='l1', 'l2' or 'linf', or solver='convex' with "
+            "rounding='nearest'"
+        )
 
 
 class _Search:

@@ -28,11 +28,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aegis_opt._flows import blocking_cut, cheapest_flow
+from aegis_opt.distances import Distance
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._margin import BoolArray, IntArray
 from aegis_opt.problem._network import TwoSided, two_sided
 from aegis_opt.problem._presolve import Reduction
+from aegis_opt.solvers._reduced import cell_costs
 from aegis_opt.solvers.integer._costs import (
     Absolutes,
     Cost,
@@ -42,6 +44,7 @@ from aegis_opt.solvers.integer._costs import (
     Target,
     target,
 )
+from aegis_opt.solvers.integer._steps import Steps
 
 _EXACT_LAYERS = 6
 """Cells with more layers get exact arcs only near the current solution."""
@@ -119,27 +122,32 @@ def network(reduction: Reduction, graph: TwoSided) -> Network:
 def solve_flow(
     reduction: Reduction,
     graph: TwoSided,
-    norm: str,
+    distance: Distance,
     rng: np.random.Generator,
     deadline: float = math.inf,
 ) -> IntegerSolution:
     """Find an integer table closest to the prior by minimum-cost flow, for whole totals with two `sides`.
 
-    Among the closest ones in l1 or linf it is one closest in l2, and among those a random one; the deadline
-    (seconds of `time.monotonic`) can end that early, with `TimeoutError` where no table was found.
+    Among the closest ones it is one closest in l2, and among those a random one; the deadline (seconds of
+    `time.monotonic`) can end that early, with `TimeoutError` where no table was found.
     """
     net = replace(network(reduction, graph), deadline=deadline)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
-    goal = target(reduction, 2.0**60 / (steepest * (len(net.totals) + 1)))
-    error = goal.error(reduction, norm)
-    rounds = 0
+    largest = 2.0**60 / (len(net.totals) + 1)  # slope up to which sums along paths fit into 64 bits
+    goal = target(reduction, largest / steepest)
     costs: list[Cost] = [Squares.of(reduction, goal, _EXACT_LAYERS)]
-    if norm == "l1":
+    error = 0.0
+    if distance.name in ("l1", "l2", "linf"):
+        error = goal.error(reduction, distance.name)
+    if distance.name == "l1":
         costs.insert(0, Absolutes.of(goal))
+    elif distance.name not in ("l2", "linf"):
+        costs.insert(0, Steps.of(cell_costs(reduction, distance), goal, net.upper, largest, _EXACT_LAYERS))
+    rounds = 0
     found: IntArray | None = None
     slack, timed_out = np.inf, False
     try:
-        if norm == "linf":
+        if distance.name == "linf":
             net, rounds = narrowest(net, goal)
             slack = 0.0
         for cost in costs:
@@ -148,7 +156,9 @@ def solve_flow(
                 rounds += potentials is None
             if potentials is None:
                 break
-            slack = 0.0
+            if cost is costs[0]:
+                prices = potentials[net.head] - potentials[net.tail]
+                slack = cost.slack(totals, prices) if isinstance(cost, Steps) else 0.0
             net = optimal_face(net, cost, totals, potentials)
         else:
             found = _random_table(net, totals, rng)
@@ -158,7 +168,7 @@ def solve_flow(
         timed_out = True
     assert found is not None  # there is a table where no time limit came
     _require_all_totals(reduction, found)
-    return IntegerSolution(found, rounds, slack, error, timed_out and slack > 0)
+    return IntegerSolution(found, rounds, slack, error, timed_out and slack == np.inf)
 
 
 def _require_all_totals(reduction: Reduction, cells: IntArray) -> None:

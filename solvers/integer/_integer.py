@@ -2,7 +2,8 @@
 
 Engine `flow` solves problems whose totals are two-sided (one view with or without the histogram, nested
 views, two overlapping views, more of them where they are partly nested) as a convex-cost network flow, in
-milliseconds; engine `cp-sat` takes everything else, at the price of a search.
+milliseconds; engine `cp-sat` takes everything else, at the price of a search. Both take every separable
+distance that is finite at 0, and linf.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from aegis_opt._options import number, one_of
-from aegis_opt.distances import distance
+from aegis_opt.distances import Distance, Lp
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import explain, has_solution
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._margin import FloatArray, IntArray
-from aegis_opt.problem._presolve import Reduction, reduce
+from aegis_opt.problem._presolve import Reduction
 from aegis_opt.problem._problem import Problem
-from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers._reduced import reduced
+from aegis_opt.solvers.base import Capabilities, Minimiser, Solution, norms_where
 from aegis_opt.solvers.integer._costs import IntegerSolution
 from aegis_opt.solvers.integer._cp_sat import solve_cp_sat
 from aegis_opt.solvers.integer._flow import obstacle, sides, solve_flow
@@ -33,17 +35,22 @@ _PROOF = 1e-6
 """Relative gap, left by the rounding of a given prior to 64-bit costs, up to which an optimum is proved."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Integer(Reconstructor):
-    """The feasible whole-number table closest to the prior in l1, l2 or linf.
+def _takes(distance: Distance) -> bool:
+    return (distance.separable and distance.finite_at_zero) or distance.name == "linf"
 
-    Optimal tables are rarely unique. Among the closest ones in l1 and linf, one closest in l2 is taken; ties
-    that remain are broken by the seed, never by the order of rows, which would invent correlations.
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Minimiser):
+    """The feasible whole-number table closest to the prior.
+
+    Optimal tables are rarely unique. Among the closest ones, one closest in l2 is taken; ties that remain
+    are broken by the seed, never by the order of rows, which would invent correlations.
 
     Parameters
     ----------
-    norm : {"l1", "l2", "linf"}
-        Distance to the prior.
+    norm : str or Distance
+        Distance to the prior, by default "l2": linf without weights, or any that is separable and finite at
+        0. Costs other than those of l1, l2 and linf are rounded to 64 bits; `gap` tells what that can hide.
     engine : {"auto", "flow", "cp-sat"}
         "flow" where the totals form a network (one view, nested or partly nested views, each with or
         without the histogram; two views without it), "cp-sat" for any problem, "auto" for the first that
@@ -61,24 +68,22 @@ class Integer(Reconstructor):
 
     name: ClassVar[str] = "integer"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        norms=("l1", "l2", "linf"), integer=True, random=True, constraints=True
+        norms=norms_where(_takes), integer=True, random=True, constraints=True
     )
 
-    norm: str = "l2"
     engine: EngineName = "auto"
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("norm of solver 'integer'", self.norm, self.capabilities.norms)
         one_of("engine", self.engine, get_args(EngineName))
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
 
-    @property
-    def distance_norm(self) -> str:
-        """The norm in which `objective` is reported."""
-        return self.norm
+    @classmethod
+    def takes(cls, distance: Distance) -> bool:
+        """Whether it is separable and finite at 0, or linf without weights."""
+        return _takes(distance)
 
     def solve(self, problem: Problem) -> Solution:
         """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
@@ -86,7 +91,8 @@ class Integer(Reconstructor):
         start = time.perf_counter()
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         rng = np.random.default_rng(self.seed)
-        reduction = reduce(problem)
+        distance = self.distance.for_problem(problem)
+        reduction = reduced(problem, distance)
         graph = None if self.engine == "cp-sat" else sides(reduction)
         if self.engine == "flow" and graph is None:
             raise InvalidOption(
@@ -95,9 +101,9 @@ class Integer(Reconstructor):
         built = time.perf_counter()
         try:
             if graph is not None:
-                found = solve_flow(reduction, graph, self.norm, rng, deadline)
+                found = solve_flow(reduction, graph, distance, rng, deadline)
             else:
-                found = solve_cp_sat(reduction, self.norm, rng, deadline)
+                found = solve_cp_sat(reduction, distance, rng, deadline)
         except TimeoutError as error:
             raise AegisError(
                 f"engine {'flow' if graph is not None else 'cp-sat'!r} found no table within time_limit="
@@ -111,7 +117,7 @@ class Integer(Reconstructor):
         class_totals = reduction.table(found.totals.astype(np.float64))
         table = split(reduction, class_totals, rng)
         done = time.perf_counter()
-        gap = _relative_gap(found, self.norm, distance(table, problem.prior, self.norm))
+        gap = _relative_gap(found, distance, distance.value(table, problem.prior))
         return Solution(
             table=table,
             method="cp-sat" if graph is None else "flow",
@@ -156,11 +162,12 @@ def _random_positions(class_of: IntArray, multiplicity: IntArray, rng: np.random
     return position
 
 
-def _relative_gap(found: IntegerSolution, norm: str, objective: float) -> float:
+def _relative_gap(found: IntegerSolution, distance: Distance, objective: float) -> float:
     """Gap between the distance reached and the proved bound on it, as a share of the former."""
     if objective == 0.0:
         return 0.0
     bound = objective - found.slack
-    if norm == "l2":
-        bound = np.sqrt(max(objective**2 - found.slack, 0.0))
+    if isinstance(distance.base, Lp):  # the costs are p-th powers
+        power = distance.base.p
+        bound = max(objective**power - found.slack, 0.0) ** (1.0 / power)
     return float((objective - max(bound - found.error, 0.0)) / objective)

@@ -76,6 +76,7 @@ class IPF(Minimiser):
 
     name: ClassVar[str] = "ipf"
     capabilities: ClassVar[Capabilities] = Capabilities(norms=norms_where(_takes))
+    implied_norm: ClassVar[str | None] = "kl"
 
     norm: str | Distance = "kl"
     tolerance: float = 1e-9

@@ -53,7 +53,9 @@ def test_every_solver_keeps_its_promises(variant: tuple[str, str | None], case_n
     assert table.shape == case.truth.shape
     assert table.min() >= 0
     assert result.residual == pytest.approx(case.problem.residual(table), abs=1e-12)
-    assert result.objective == pytest.approx(distance(table, case.problem.prior, result.norm))
+    measured = solver.distance.for_problem(case.problem)
+    assert result.norm == measured.name
+    assert result.objective == pytest.approx(measured.value(table, case.problem.prior))
     if solver.capabilities.integer:
         assert np.array_equal(table, np.round(table))
     if solver.capabilities.keeps_totals:
@@ -176,8 +178,10 @@ def test_an_unknown_solver_norm_or_option_is_named_with_what_exists() -> None:
         ao.reconstruct(problem, "ipff")
     with pytest.raises(ao.errors.InvalidOption, match=r"l1.*l2"):
         ao.reconstruct(problem, "convex", norm="l3")
-    with pytest.raises(ao.errors.InvalidOption, match=r"no option 'norm'.*tolerance"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"'ipf' cannot minimise the norm 'l1'.*convex, integer"):
         ao.reconstruct(problem, "ipf", norm="l1")
+    with pytest.raises(ao.errors.InvalidOption, match=r"no option 'norm'.*rounding"):
+        ao.reconstruct(problem, "sampling", norm="l1")
     with pytest.raises(ao.errors.InvalidOption, match=r"unknown rounding 'floor'.*controlled"):
         ao.reconstruct(problem, "ipf", rounding="floor")
     with pytest.raises(ao.errors.InvalidOption, match="seed"):

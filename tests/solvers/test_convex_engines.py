@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import cvxpy as cp
 import numpy as np
 import pytest
 from problem_zoo import ZOO
 
 import aegis_opt as ao
-from aegis_opt.problem._presolve import reduce
+from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import _models as convex_models
 from aegis_opt.solvers.convex._convex import Convex
-from aegis_opt.solvers.convex._engines import ENGINES, KIND_OF_NORM, installed_engines
+from aegis_opt.distances import NORMS, get_distance
+from aegis_opt.solvers.convex._engines import ENGINES, installed_engines
 from aegis_opt.solvers.convex._stack import stack
 
-PAIRS = [(norm, engine) for norm, kind in KIND_OF_NORM.items() for engine in installed_engines(kind)]
+PAIRS = [
+    (norm, engine)
+    for norm in ("l1", "linf", "l2", "kl")
+    for engine in installed_engines(get_distance(norm).program)
+]
 
 
 def test_what_counts_as_installed_is_what_cvxpy_finds() -> None:
@@ -72,7 +79,7 @@ def test_limits_that_an_engine_does_not_have_are_refused() -> None:
 
 
 def test_other_wrong_options_are_refused() -> None:
-    with pytest.raises(ao.errors.InvalidOption, match="norm must be 'l1', 'l2', 'linf' or 'kl', not 'l3'"):
+    with pytest.raises(ao.errors.InvalidOption, match="unknown norm 'l3'; known: chi2.*, linf"):
         Convex(norm="l3")
     with pytest.raises(ao.errors.InvalidOption, match="tie_break must be 'l2' or 'none'"):
         Convex(norm="l1", tie_break="kl")  # type: ignore[arg-type]
@@ -108,8 +115,23 @@ def test_a_generous_time_limit_and_a_tolerance_change_nothing() -> None:
 def test_an_engine_that_gives_up_is_named_with_others_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convex_models, "_solve", lambda *_: ("solver_error", 0.0))
     problem = ao.Problem.from_table([[3, 1], [1, 8]], [0, 0])
+    with pytest.raises(ao.AegisError, match=r"HIGHS gave up .*solver_error.*'OSQP'"):
+        Convex(norm="l1").reconstruct(problem)
     with pytest.raises(ao.AegisError, match=r"CLARABEL gave up .*solver_error.*'OSQP'"):
-        Convex(norm="l2").reconstruct(problem)
+        Convex(norm="huber").reconstruct(problem)
+
+
+@pytest.mark.parametrize("norm", ["l2", "chi2", "hellinger", "neyman"])
+def test_newtons_method_does_what_an_engine_that_gives_up_does_not(
+    norm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = ZOO["overlapping views"]().problem
+    by_engine = Convex(norm=norm).reconstruct(problem)
+    monkeypatch.setattr(convex_models, "_solve", lambda *_: ("solver_error", 0.0))
+    monkeypatch.setattr(convex_models, "_MODELS", OrderedDict())  # one compiled before holds its solution
+    alone = Convex(norm=norm).reconstruct(problem)
+    assert (alone.method, alone.status) == ("newton", ao.Status.OPTIMAL)
+    assert alone.objective == pytest.approx(by_engine.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
@@ -138,12 +160,13 @@ def test_the_cache_of_compiled_programs_is_bounded() -> None:
     assert len(convex_models._MODELS) <= convex_models.CACHE_SIZE
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2", "linf", "kl"])
+@pytest.mark.parametrize("norm", NORMS)
 def test_any_multipliers_give_a_lower_bound(norm: str) -> None:
     rng = np.random.default_rng(11)
     for name in ("worked example", "overlapping views", "structural zeros", "non-uniform prior", "zeros"):
         case = ZOO[name]()
-        data = stack([reduce(case.problem)], norm)
+        distance = get_distance(norm).for_problem(case.problem)
+        data = stack([reduced(case.problem, distance)], [distance])
         least = Convex(norm=norm).reconstruct(case.problem).objective
         for spread in (0.01, 0.3, 3.0):
             for _ in range(20):

@@ -213,7 +213,7 @@ def test_the_phases_are_timed():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"norm": "kl"}, "'l1', 'l2' or 'linf', not 'kl'"),
+        ({"norm": "neyman"}, "'integer' cannot minimise the norm 'neyman'; solvers that can: ipf, convex"),
         ({"engine": "simplex"}, "'auto', 'flow' or 'cp-sat'"),
         ({"time_limit": 0}, "positive"),
         ({"time_limit": float("nan")}, "positive"),
