@@ -219,6 +219,7 @@ class Reconstructor(ABC):
         timed_out = reconstruction.status is Status.TIME_LIMIT
         norm = reconstruction.norm
         distance = self.distance if norm == self.distance_norm else get_distance(norm)
+        distance = distance.for_problem(agreed.problem)
         X = np.asarray(table, dtype=np.float64)
         evidence = self._judge(problem, agreed, X, distance, timed_out=timed_out)
         return replace(reconstruction, **evidence, gap=None)
@@ -235,7 +236,7 @@ class Reconstructor(ABC):
             proved, gap = False, None
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()
-        distance = solution.distance or self.distance
+        distance = (solution.distance or self.distance).for_problem(agreed.problem)
         evidence = self._judge(problem, agreed, table, distance, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
         return Reconstruction(
@@ -279,7 +280,7 @@ class Reconstructor(ABC):
         return {
             "table": problem.labelled(table),
             "status": status,
-            "objective": distance.for_problem(agreed.problem).value(table, agreed.problem.prior),
+            "objective": distance.value(table, agreed.problem.prior),
             "residual": residual,
             "optimal": status is Status.OPTIMAL,
         }

@@ -60,8 +60,8 @@ class Roughness(Distance):
     --------
     Unless bound to a problem, the values are one step apart, with equally many records each:
 
-    >>> Roughness().value([[2.0, 2.0], [3.0, 1.0], [4.0, 0.0]], np.zeros((3, 2)))
-    1.0
+    >>> Roughness().value([[2.0, 2.0], [3.0, 1.0], [4.0, 0.0]], np.full((3, 2), 2.0))
+    0.5
     """
 
     name = "roughness"
@@ -84,15 +84,13 @@ class Roughness(Distance):
             self.name += " of ranks"
 
     def value(self, table: npt.ArrayLike, prior: npt.ArrayLike) -> float:
-        """Roughness of a table whose values are one step apart, with equally many records each."""
-        del prior
-        X = np.asarray(table, dtype=np.float64)
-        return self._bound(Curves.of(X.shape[0], max(X.sum(), 1e-300), None, np.arange(len(X)))).value(X, X)
+        """Roughness of a table whose values are one step apart, with as many records each as the prior has."""
+        U = np.asarray(prior, dtype=np.float64)
+        return self._by_steps(U).value(table, U)
 
     def expression(self, x: Any, u: FloatArray) -> Any:
         """Write it in cvxpy for such a table."""
-        n = x.shape[0]
-        return self._bound(Curves.of(n, float(u.sum()), None, np.arange(n))).expression(x, u)
+        return self._by_steps(u).expression(x, u)
 
     def for_problem(self, problem: Posed) -> Distance:
         """Return the roughness along the positions of a problem, or "kl" where there are none."""
@@ -120,6 +118,9 @@ class Roughness(Distance):
 
     def _bound(self, curves: Curves) -> Distance:
         return _AlongPositions(self, curves)
+
+    def _by_steps(self, prior: FloatArray) -> Distance:
+        return self._bound(Curves.of(len(prior), float(prior.sum()), None, np.arange(len(prior))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ import numpy as np
 
 from aegis_opt._interrupts import interruptible
 from aegis_opt._options import number
-from aegis_opt.distances import Distance, Roughness, get_distance
+from aegis_opt.distances import Distance, Roughness
 from aegis_opt.distances._roughness import Curves
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._problem import Problem
@@ -46,6 +46,8 @@ from aegis_opt.solvers.ipf import IPF
 PROVED_GAP = 1e-6
 TIE_BREAK = 1e-9  # least pull to the table of maximum entropy, in units of a wave's roughness
 RESOLUTION = 1e-4  # squared amplitude of a wave: gaps are relative to its roughness or more
+MAXIMUM_ENTROPY = "maximum entropy"
+ORDINALS = {1: "first", 2: "second", 3: "third"}
 NOMINAL = (
     "the attribute is nominal (its values have no positions), so that nothing can be smooth along it: this is "
     "the table of maximum entropy. Give Problem(positions=...) if the values have an order."
@@ -81,7 +83,7 @@ class Smooth(Reconstructor):
     >>> truth = [[9, 1], [8, 2], [6, 4], [5, 5], [3, 7], [1, 9]]
     >>> problem = Problem.from_table(truth, [0, 0, 0, 1, 1, 1], positions=[1, 2, 3, 4, 5, 6])
     >>> Smooth().reconstruct(problem).table.round(2)[:, 0].tolist()
-    [8.44, 7.98, 6.58, 4.25, 2.65, 2.1]
+    [8.65, 7.91, 6.44, 4.23, 2.75, 2.02]
     """
 
     name: ClassVar[str] = "smooth"
@@ -117,6 +119,12 @@ class Smooth(Reconstructor):
     def _roughness(self) -> Roughness:
         return Roughness(self.order, self.weights, self.positions)
 
+    @property
+    def choice(self) -> str:
+        """What is smooth about its tables, in words."""
+        orders = self.order if isinstance(self.order, tuple) else (self.order,)
+        return " and ".join(ORDINALS[order] for order in orders) + " differences"
+
     @classmethod
     def takes(cls, distance: Distance) -> bool:
         """Whether it is a roughness."""
@@ -129,7 +137,8 @@ class Smooth(Reconstructor):
         fitted = IPF().solve(problem)
         curves = Curves.of_problem(problem)
         if curves is None:
-            return _maximum_entropy(problem, fitted)
+            warning = NOMINAL if problem.positions is None else TOO_FEW
+            return replace(fitted, choice=MAXIMUM_ENTROPY, warning=warning)
         stopped = threading.Event()
 
         def late() -> bool:
@@ -154,7 +163,9 @@ class Smooth(Reconstructor):
         program = posed.quadratic
         seconds = {"build": built - start}
         if not len(posed.cells):
-            return Solution(posed.table, "elimination", proved=True, gap=0.0, seconds=seconds)
+            return Solution(
+                posed.table, "elimination", proved=True, gap=0.0, seconds=seconds, choice=self.choice
+            )
         unit = wave / len(curves.rows)
         guess = posed.start(fitted.table)
         outcome = minimise(program, guess, unit=unit, floor=resolution, late=late)
@@ -172,10 +183,6 @@ class Smooth(Reconstructor):
             proved=gap <= PROVED_GAP,
             gap=gap,
             timed_out=outcome.timed_out and gap > PROVED_GAP,
+            choice=self.choice,
             seconds=seconds | {"solve": time.perf_counter() - built},
         )
-
-
-def _maximum_entropy(problem: Problem, fitted: Solution) -> Solution:
-    warning = NOMINAL if problem.positions is None else TOO_FEW
-    return replace(fitted, distance=get_distance("kl"), warning=warning)
