@@ -9,7 +9,11 @@ from typing import Any
 
 from aegis_opt.problem._problem import Problem
 
-__all__ = ["Reconstruction", "Status"]
+__all__ = ["MAXIMUM_ENTROPY", "Reconstruction", "Status"]
+
+
+MAXIMUM_ENTROPY = "maximum entropy"
+"""What `Reconstruction.choice` calls the table of least divergence from a uniform prior."""
 
 
 class Status(Enum):

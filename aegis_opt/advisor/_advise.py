@@ -302,6 +302,8 @@ class Advisor:
                     "disclosed": disclosed,
                 }
             )
+            if any(result.choice for result in found.solved):
+                rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
 
 

@@ -37,7 +37,8 @@ from aegis_opt.problem._margin import FloatArray, Margin
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.ipf import IPF
-from aegis_opt.solvers.smooth._smooth import MAXIMUM_ENTROPY, Smooth
+from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY
+from aegis_opt.solvers.smooth._smooth import Smooth
 
 FEWEST_VIEWS = 3
 MOST_VIEWS = 12  # that are held out

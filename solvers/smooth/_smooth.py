@@ -42,11 +42,11 @@ from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.ipf import IPF
+from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY
 
 PROVED_GAP = 1e-6
 TIE_BREAK = 1e-9  # least pull to the table of maximum entropy, in units of a wave's roughness
 RESOLUTION = 1e-4  # squared amplitude of a wave: gaps are relative to its roughness or more
-MAXIMUM_ENTROPY = "maximum entropy"
 ORDINALS = {1: "first", 2: "second", 3: "third"}
 NOMINAL = (
     "the attribute is nominal (its values have no positions), so that nothing can be smooth along it: this is "
