@@ -14,7 +14,7 @@ import numpy.typing as npt
 from aegis_opt._options import instance, one_of, whole_number
 from aegis_opt.distances import NORMS, Distance, get_distance
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem._conflict import Reconciled, check, reconcile
+from aegis_opt.problem._conflict import Reconciled, check, contradicts_itself, reconcile
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -162,13 +162,9 @@ class Reconstructor(ABC):
     def _agree(self, problem: Problem, *, forced: bool = False) -> Reconciled:
         """The problem itself where its totals agree; else what `on_conflict` asks for."""
         self._refuse(problem)
-        try:
+        if self.on_conflict == "raise":
             check(problem)
-        except InfeasibleProblem:
-            if self.on_conflict == "raise":
-                raise
-            forced = True
-        if forced and self.on_conflict != "raise":
+        elif forced or contradicts_itself(problem):
             return reconcile(problem, self.on_conflict)
         return Reconciled(problem, ())
 
@@ -239,6 +235,8 @@ class Reconstructor(ABC):
         distance = (solution.distance or self.distance).for_problem(agreed.problem)
         evidence = self._judge(problem, agreed, table, distance, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
+        if evidence["status"] in (Status.NOT_CONVERGED, Status.VIOLATED):
+            gap = None  # a bound on the distance says nothing about a table that misses totals
         return Reconstruction(
             **evidence,
             norm=distance.name,

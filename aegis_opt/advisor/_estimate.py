@@ -17,6 +17,7 @@ from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import round_table
+from aegis_opt.solvers.ipf import IPF
 from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY, Reconstruction, Status
 from aegis_opt.sources import Progress as Progress
 
@@ -30,6 +31,8 @@ BEST_TO_WORST = (
     Status.NOT_CONVERGED,
 )
 
+MET = (Status.OPTIMAL, Status.FEASIBLE, Status.TIME_LIMIT)
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -40,6 +43,7 @@ class Estimate:
     solved: tuple[Reconstruction, ...]  # of each problem, before rounding: what is proved rests on these
     status: Status  # the worst of all tables that were measured, after rounding
     residual: float  # the largest of all tables that were measured, after rounding
+    common_table: bool  # whether a table is known to meet all shared totals as they are; see `_common_table`
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -100,7 +104,9 @@ def estimate(
         try:
             before, used = _reconstruct(solved, problems, question, position)
         except (InfeasibleProblem, InvalidInput, RoundingImpossible) as error:
-            raise type(error)(f"attribute {name!r}: {error}") from error
+            named = type(error)(f"attribute {name!r}: {error}")
+            vars(named).update(vars(error))  # such as the totals in conflict
+            raise named from error
         values = _measured(question.measure, [np.asarray(result.table) for result in used])
         values = values.reshape(question.replicates, len(problems))
         if question.scope == "pooled":
@@ -111,8 +117,27 @@ def estimate(
             tuple(before),
             status=max((result.status for result in used), key=BEST_TO_WORST.index),
             residual=max(result.residual for result in used),
+            common_table=_common_table(solved, question, name, before),
         )
     return found
+
+
+def _common_table(
+    known: SolvedTables, question: Question, attribute: str, solved: Sequence[Reconstruction]
+) -> bool:
+    """Whether one table meets all shared totals: what is proved about an attribute is about such a table.
+
+    Views that were taken apart from each other, and tables that miss totals, do not show it. The quickest
+    solver then looks for a table of all views together. Nobody asks where the measure is not monotone.
+    """
+    if not question.measure.monotone or any(result.changes for result in solved):
+        return False
+    if question.scope == "pooled" and solved[0].status in MET:
+        return True
+    try:
+        return known.solve(known.problems(attribute, "pooled", question.histograms), IPF())[0].status in MET
+    except (InfeasibleProblem, InvalidInput):  # there is none, or no room to look for it
+        return False
 
 
 def _measured(measure: Measure, tables: Sequence[FloatArray]) -> FloatArray:

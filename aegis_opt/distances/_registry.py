@@ -171,9 +171,7 @@ def _load(offers: list[EntryPoint]) -> Distance | type[Distance]:
     return _require_distance(loaded, origin, AegisError)
 
 
-def _require_distance(
-    found: object, origin: str, error: type[AegisError]
-) -> Distance | type[Distance]:
+def _require_distance(found: object, origin: str, error: type[AegisError]) -> Distance | type[Distance]:
     if isinstance(found, Distance) or (isinstance(found, type) and issubclass(found, Distance)):
         return found
     raise error(f"{origin} is neither a Distance nor a class of them: {found!r}")

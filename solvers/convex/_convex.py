@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -36,8 +36,8 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS, Distance
-from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import Reduction
@@ -50,8 +50,8 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, form_of, run
-from aegis_opt.solvers.convex._polish import least_squares, polish, reconciled, refine
+from aegis_opt.solvers.convex._models import LEAST_LIMIT, ConvexSolution, form_of, run
+from aegis_opt.solvers.convex._polish import Refine, least_squares, polish, reconciled, refine, refine_within
 from aegis_opt.solvers.convex._stack import Stack, Tangent, stack
 
 TieBreak = Literal["l2", "none"]
@@ -128,9 +128,7 @@ class Convex(Minimiser):
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
         largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
-        return [
-            solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)
-        ]
+        return [solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)]
 
     def _solve_stack(self, pairs: Sequence[tuple[Reduction, Distance]], build: float) -> list[Solution]:
         start = time.perf_counter()
@@ -157,7 +155,7 @@ class Convex(Minimiser):
             cells, multipliers = polish(data, cells, deadline), first.multipliers
         elif self._has_derivatives:
             cells, multipliers = _refined(
-                data, cells, first.multipliers, lambda y: refine(data, y, deadline), deadline
+                data, cells, first.multipliers, lambda part, y: refine(part, y, deadline), deadline
             )
         else:
             cells = polish(data, cells, deadline)
@@ -186,7 +184,7 @@ class Convex(Minimiser):
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
-        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), 1e-3)
+        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), LEAST_LIMIT)
 
     def _certified(
         self,
@@ -250,7 +248,7 @@ class Convex(Minimiser):
                 data,
                 inside,
                 outcome.multipliers,
-                lambda y, bounds=bounds: least_squares(data, bounds, y, deadline),  # type: ignore[misc]
+                lambda part, y, bounds=bounds: least_squares(part, bounds, y, deadline),  # type: ignore[misc]
                 deadline,
                 judged=False,  # it is not the distance that is minimised here
             )[0]
@@ -292,16 +290,18 @@ def _refined(
     data: Stack,
     cells: FloatArray,
     multipliers: FloatArray,
-    refine: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    refine: Refine,
     deadline: float,
     *,
     judged: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """The exact optimum for each problem where Newton's method ends, else the better of what both found."""
-    if len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        return polish(data, cells, deadline), _better_sign(data, multipliers)
-    exact, exact_multipliers = refine(multipliers)
-    better = data.violations(exact) <= 1e-9 * data.scale
+    if len(data.lower):
+        exact, exact_multipliers, better = refine_within(data, refine, cells, multipliers, deadline)
+    else:
+        exact, exact_multipliers = refine(data, multipliers)
+        better = np.ones(data.size, dtype=bool)
+    better &= data.violations(exact) <= 1e-9 * data.scale
     exact = polish(data, exact, deadline)
     if better.all():
         return exact, exact_multipliers
@@ -342,5 +342,5 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
-        if violation > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+        if violation > tolerance(problem) and is_infeasible(problem):
+            raise infeasible(problem)

@@ -69,7 +69,7 @@ class Stack:
 
     @property
     def spread(self) -> FloatArray:
-        """m / w: what a difference is divided by in linf, and its square in l2."""
+        """M / w: what a difference is divided by in linf, and its square in l2."""
         return self.multiplicity / self.weight
 
     @cached_property
@@ -144,7 +144,11 @@ class Stack:
             return base + np.asarray(values, dtype=np.float64)
         if tangent is None:
             return np.full(self.size, -np.inf)
-        return base + tangent.at_zero + np.minimum((tangent.gradient - slopes) * self._largest_cells(), 0.0).sum()
+        return (
+            base
+            + tangent.at_zero
+            + np.minimum((tangent.gradient - slopes) * self._largest_cells(), 0.0).sum()
+        )
 
     def _largest_cells(self) -> FloatArray:
         """Bound each cell by the least of its totals."""
@@ -180,7 +184,9 @@ class Stack:
         factor = np.ones(self.size)
         if self.separable:
             # rounding must not leave a slope above the steepest one
-            np.maximum.at(factor, self.owner, (1 + 1e-13) * slopes / np.maximum(self.costs.steepest(), 1e-300))
+            np.maximum.at(
+                factor, self.owner, (1 + 1e-13) * slopes / np.maximum(self.costs.steepest(), 1e-300)
+            )
         elif isinstance(self.distance.base, Linf):
             rising = np.maximum(slopes * self.spread, 0.0)
             factor = np.maximum(factor, _sum_by(self.owner, rising, self.size))

@@ -33,9 +33,7 @@ class Steps(LayeredCost):
     upper: IntArray  # per cell: the largest total it can have
 
     @classmethod
-    def of(
-        cls, costs: CellCosts, goal: Target, upper: IntArray, largest: float, exact_layers: int
-    ) -> Steps:
+    def of(cls, costs: CellCosts, goal: Target, upper: IntArray, largest: float, exact_layers: int) -> Steps:
         """Choose the largest power of two with which no slope of cells up to `upper` exceeds `largest`.
 
         Slopes that are equal but for the last bits of their floating-point numbers are rounded to the same

@@ -8,6 +8,7 @@ problem.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
@@ -98,9 +99,22 @@ class Known:
         above = x - self.most()
         return float(max(np.abs(A @ x - b).max(), (G @ x - h).max(), (-x).max(), above.max(), 0.0))
 
-    def least_changes(self) -> float:
-        """Least sum of absolute changes of totals after which some table meets them, in records."""
+    def places(self) -> list[tuple[str, int, int]]:
+        """The totals in the order of `equations`: margin, and row and column of its table."""
+        shapes = [(f"view {i}", joint.shape) for i, (_, _, joint) in enumerate(self.views)]
+        if self.histogram is not None:
+            shapes.append(("histogram", (len(self.histogram), 1)))
+        return [(name, g, c) for name, (rows, columns) in shapes for g in range(rows) for c in range(columns)]
+
+    def least_changes(self, only: Collection[tuple[str, int, int]] | None = None) -> float:
+        """Least sum of absolute changes of totals after which some table meets them, in records.
+
+        `only` are the `places` of the totals that count; infinite where no table is within the limits.
+        """
         A, b = self.equations()
+        if only is not None:
+            chosen = [place in only for place in self.places()]
+            A, b = A[chosen], b[chosen]
         G, h = self.limits()
         scale = max(self.records, 1e-300) / A.shape[1]
         n_totals, n_cells = A.shape
@@ -112,6 +126,8 @@ class Known:
             b_ub=h / scale,
             bounds=[(0, most) for most in self.most()] + [(0, None)] * (2 * n_totals),
         )
+        if found.status == 2 and self.constraints:
+            return np.inf
         assert found.status == 0, found.message
         return float(found.fun) * scale
 

@@ -222,6 +222,28 @@ def test_extra_constraints_hold_and_bind(norm: str) -> None:
     assert result.objective > Convex(norm=norm).reconstruct(free).objective + 0.1
 
 
+@pytest.mark.parametrize("norm", ["l2", "kl"])
+def test_a_prior_within_the_constraints_is_the_optimum_itself(norm: str) -> None:
+    """An engine's table was taken as it came: sums of squares right to 1e-10 leave cells off by 1e-5."""
+    at_most = LinearConstraint([[0], [1], [0], [-1]], upper=0)
+    result = ao.reconstruct(
+        ao.Problem([ao.View([0, 0, 0, 0], [[1]])], constraints=[at_most]), "convex", norm=norm
+    )
+    assert result.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(result.table) - 0.25).max() < 1e-15
+
+
+def test_under_constraints_the_optimum_is_exact() -> None:
+    """By hand: x = (6, 2) has to sum to 8 with x2 - x1 >= 2, and of the four that do not bind none counts."""
+    loose = [LinearConstraint([[1], [0]], upper=limit) for limit in (4, 5, 6, 7)]
+    apart = LinearConstraint([[-1], [1]], lower=2)
+    result = ao.reconstruct(
+        ao.Problem([ao.View([0, 0], [[8]])], prior=[[6], [2]], constraints=[*loose, apart]), "convex"
+    )
+    assert result.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(result.table).ravel() - [3, 5]).max() < 1e-14
+
+
 def test_constraints_that_nothing_meets_are_named_infeasible() -> None:
     problem = ao.Problem(
         [ao.View([0, 0], [[4.0, 4.0]])],
