@@ -364,6 +364,8 @@ class Advisor:
                     "disclosed": disclosed,
                 }
             )
+            if any(result.choice for result in found.solved):
+                rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
 
 
