@@ -13,6 +13,7 @@ from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._controlled import controlled
+from aegis_opt.rounding._drawn import drawn
 from aegis_opt.rounding._hypergeometric import hypergeometric
 from aegis_opt.rounding._independent import independent
 from aegis_opt.rounding._largest_remainder import largest_remainder
@@ -51,6 +52,7 @@ ROUNDINGS: dict[str, Rounding] = {
         Rounding("controlled", controlled, random=True, keeps_totals=True),
         Rounding("nearest", nearest, random=True, keeps_totals=True),
         Rounding("hypergeometric", hypergeometric, random=True, keeps_totals=True),
+        Rounding("drawn", drawn, random=True, keeps_totals=True),
     ]
 }
 

@@ -1,0 +1,217 @@
+"""A random whole table around any table, with every total exact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aegis_opt.errors import RoundingImpossible
+from aegis_opt.problem._elimination import eliminate
+from aegis_opt.problem._feasibility import numbered
+from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._presolve import independent
+from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._view import View
+from aegis_opt.rounding._chain import Core, mix
+from aegis_opt.rounding._circuits import components
+from aegis_opt.rounding._conditioned import draw_given_sums
+from aegis_opt.rounding._controlled import controlled
+from aegis_opt.rounding._multinomial import scatter
+from aegis_opt.rounding._nearest import nearest
+from aegis_opt.rounding._whole import require_met, split
+
+_MOST_CELLS = 1 << 21
+"""Cells of tables that are drawn together."""
+
+_LARGEST_CORE = 2000
+"""Cells between classes, linked by totals, up to which their circuits are found by dense elimination."""
+
+
+def drawn(problem: Problem, table: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw a whole table as if its cells were independent Poisson counts that happen to meet every total.
+
+    With means m, the table, and over all whole tables X that meet every total,
+
+        P(X) proportional to prod over cells of m^X / X!
+
+    The same holds for one multinomial draw of all records, or one per row, given the totals. Cells where the
+    table is 0 stay 0. Factors that a total shares, m(a, y) f(a) g(y), cancel: the distribution depends on the
+    table by the odds ratios that it has inside the known totals. For the maximum-entropy table of one
+    view it is the hypergeometric one of `hypergeometric`.
+
+    Rows in the same group of every view form a *class*. On most summaries subtraction determines the label
+    totals of every class (see `problem/_elimination.py`). Then classes are independent: with two labels, or
+    without the histogram, the draw is direct and exact; with more labels a Markov chain redraws two labels
+    at a time. Other totals need steps between classes, too (see `rounding/_circuits.py`). Where they are not
+    two-sided, the steps may not reach every table.
+
+    Raises
+    ------
+    RoundingImpossible
+        Where extra constraints exist, where no whole table is found that meets every total, or where
+        too many cells stay open between classes.
+
+    References
+    ----------
+    .. [1] P. Diaconis and B. Sturmfels, "Algebraic algorithms for sampling from conditional distributions",
+       Annals of Statistics 26 (1998).
+
+    Examples
+    --------
+    >>> problem = Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+    >>> smooth = np.array([[2.5, 0.5], [0.5, 0.5], [0.0, 2.0]])
+    >>> problem.residual(drawn(problem, smooth, np.random.default_rng(0)))
+    0.0
+    """
+    return draw_tables(problem, table, 1, rng)[0]
+
+
+def draw_tables(problem: Problem, table: FloatArray, copies: int, rng: np.random.Generator) -> FloatArray:
+    """Draw several tables, which are independent: shape (copies, n, k). Together they take less time."""
+    floor, fraction = split(problem, table, "drawn")
+    if problem.constraints:
+        raise RoundingImpossible(
+            "rounding 'drawn' keeps no extra constraints "
+            f"({', '.join(c.name for c in problem.constraints)}); use rounding='nearest'"
+        )
+    merged, label_of = _merged_labels(problem)
+    mean = floor + fraction
+    folded = np.zeros(merged.shape)
+    np.add.at(folded.T, label_of, mean.T)
+    together = max(1, _MOST_CELLS // folded.size)
+    tables = np.zeros((copies, *problem.shape))
+    for first in range(0, copies, together):
+        part = slice(first, min(first + together, copies))
+        coarse = _draw(merged, folded, part.stop - part.start, rng)
+        tables[part] = _shared_out(coarse, mean, label_of, rng)
+    for one in tables:
+        require_met(problem, one, "drawn")
+    return tables
+
+
+def _merged_labels(problem: Problem) -> tuple[Problem, IntArray]:
+    """Merge the labels that no view tells apart; also the merged label of each label."""
+    codes = np.stack([view.label_groups for view in problem.views])
+    _, first, label_of = np.unique(codes, axis=1, return_index=True, return_inverse=True)
+    label_of = label_of.reshape(-1)
+    if len(first) == problem.shape[1]:
+        return problem, np.arange(problem.shape[1])
+    views = [View(view.groups, view.joint, view.label_groups[first]) for view in problem.views]
+    return Problem(views, problem.histogram), label_of
+
+
+def _draw(problem: Problem, mean: FloatArray, copies: int, rng: np.random.Generator) -> IntArray:
+    """Draw tables of a problem whose labels some view tells apart."""
+    classes = problem.refinement
+    size, k = int(classes.max()) + 1, problem.shape[1]
+    class_mean = np.zeros((size, k))
+    np.add.at(class_mean, classes, mean)
+    by_class = _of_classes(problem)
+    known, cores = _subtracted(by_class, class_mean)
+    if problem.histogram is None:
+        start = known if not cores else _start(by_class, class_mean)
+        tables = _copied(start, copies)
+        if cores:
+            mix(tables, class_mean, np.arange(size), cores, rng, rows_fixed=False)
+        return _rows_of_classes(tables, mean, classes, rng)
+    if not cores and k == 2:
+        return _two_labels(problem.histogram, known, mean, classes, copies, rng)
+    if not cores:
+        problem = Problem([View(classes, known)], problem.histogram)
+    tables = _copied(_start(problem, mean), copies)
+    mix(tables, mean, classes, cores, rng, rows_fixed=True)
+    return tables
+
+
+def _copied(start: FloatArray, copies: int) -> IntArray:
+    return np.repeat(start.astype(np.int64)[None], copies, axis=0)
+
+
+def _of_classes(problem: Problem) -> Problem:
+    """Pose the same problem for the totals of classes, one row each."""
+    classes = problem.refinement
+    first = np.unique(classes, return_index=True)[1]
+    records = None if problem.histogram is None else np.bincount(classes, problem.histogram)
+    return Problem([View(v.groups[first], v.joint, v.label_groups) for v in problem.views], records)
+
+
+def _subtracted(by_class: Problem, mean: FloatArray) -> tuple[FloatArray, list[Core]]:
+    """Class totals that follow by subtraction, given that a cell of mean 0 is 0, and what stays open."""
+    margins = list(independent(by_class.margins))
+    cells = np.flatnonzero(mean)
+    members = numbered([m.cells()[cells] for m in margins], [m.n_groups for m in margins])
+    found = eliminate(members, np.concatenate([m.totals.ravel() for m in margins]))
+    values = np.zeros(mean.shape)
+    values.flat[cells] = found.values
+    cells, members = cells[found.open_cells], members[:, found.open_cells]
+    parts = components(members) if len(cells) else []
+    largest = max(map(len, parts), default=0)
+    if largest > _LARGEST_CORE:
+        names = ", ".join(margin.name for margin in margins)
+        raise RoundingImpossible(
+            f"rounding 'drawn' would have to find its way through {largest:,} cells that the totals of {names} "
+            f"leave open together, and has room for {_LARGEST_CORE:,}: use fewer views, or rounding='nearest'"
+        )
+    return values, [Core(cells[part], members[:, part]) for part in parts]
+
+
+def _start(problem: Problem, mean: FloatArray) -> FloatArray:
+    """Find a whole table near the mean that meets every total and has records only where the mean is positive.
+
+    It is the same for all seeds: the chain forgets it.
+    """
+    rng = np.random.default_rng(0)
+    try:
+        start = controlled(problem, mean, rng)
+    except RoundingImpossible:
+        start = nearest(problem, mean, rng)
+    if (start[mean == 0] > 0).any():
+        raise RoundingImpossible(
+            "no whole table that meets every total was found among those with records only where the fractional "
+            "table has them, which is where rounding 'drawn' draws from; use rounding='nearest'"
+        )
+    return start
+
+
+def _two_labels(
+    histogram: FloatArray,
+    class_totals: FloatArray,
+    mean: FloatArray,
+    classes: IntArray,
+    copies: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Draw the first label of each row from a binomial distribution, given the sum over each class."""
+    n = len(mean)
+    row = mean.sum(axis=1)
+    chance = np.divide(mean[:, 0], row, out=np.zeros(n), where=row > 0)
+    groups = (np.arange(copies)[:, None] * len(class_totals) + classes).ravel()
+    records = histogram.astype(np.int64)
+    sums = np.tile(class_totals[:, 0].astype(np.int64), copies)
+    first = draw_given_sums(np.tile(records, copies), np.tile(chance, copies), groups, sums, rng)
+    first = first.reshape(copies, n)
+    return np.stack([first, records - first], axis=-1)
+
+
+def _rows_of_classes(
+    class_tables: IntArray, mean: FloatArray, classes: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Share the totals of each class and label out to its rows, in proportion to their means."""
+    copies, size, k = class_tables.shape
+    cells = classes[:, None] * k + np.arange(k)
+    groups = np.arange(copies)[:, None, None] * (size * k) + cells
+    weights = np.broadcast_to(mean, groups.shape)
+    return scatter(groups.ravel(), class_tables.ravel(), weights.ravel(), rng).reshape(groups.shape)
+
+
+def _shared_out(
+    merged: IntArray, mean: FloatArray, label_of: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Share the records of merged labels out to the labels, in proportion to their means."""
+    copies, n, k = merged.shape
+    if k == mean.shape[1]:
+        return merged.astype(np.float64)
+    cells = np.arange(n)[:, None] * k + label_of
+    groups = np.arange(copies)[:, None, None] * (n * k) + cells
+    weights = np.broadcast_to(mean, groups.shape)
+    shared = scatter(groups.ravel(), merged.ravel(), weights.ravel(), rng)
+    return shared.reshape(groups.shape).astype(np.float64)
