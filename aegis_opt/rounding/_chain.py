@@ -119,7 +119,7 @@ class _Within:
 
     def cycles(self, tables: IntArray, length: int, rng: np.random.Generator) -> None:
         """Go along random cycles over so many rows of a class and as many labels."""
-        found = tables[:, self.rows]
+        found = np.ascontiguousarray(tables[:, self.rows])
         copies, n, k = found.shape
         key = (np.arange(copies)[:, None] * n + self.classes).ravel()
         order = np.lexsort((rng.random(len(key)), key))
