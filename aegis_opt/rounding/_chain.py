@@ -1,13 +1,12 @@
 """A Markov chain over whole tables with the same totals, for several copies of a table at once.
 
-Three kinds of moves keep every total, and the distribution of independent Poisson cells given the totals:
+Two kinds of moves keep every total, and the distribution of independent Poisson cells given the totals:
 
-* two labels of every class of rows are redrawn together, given the other labels (`_conditioned`);
-* cycles over three or more rows and labels of a class, which closed cells make necessary (`_lines`);
-* circuits of the totals between classes, where these are not determined (`_circuits`).
+* two labels of every block of rows are redrawn together, given the other labels (`_conditioned`);
+* circuits of the totals between classes of rows, where these are not determined (`_circuits`).
 
-The first kind reaches every table of a class that has no closed cells, and with the second every table of any
-class. A tournament of the labels, in which each meets each other once, leaves little of where the
+The first kind reaches every table of a block in which all rows are positive for the same labels, and the second
+the other tables. A tournament of the labels, in which each meets each other once, leaves little of where the
 chain began: of what a table has in excess of its mean, a round in which half of the pairs of k labels meet
 takes away at least half.
 """
@@ -30,6 +29,9 @@ ROUNDS = 24
 BASES = 48
 """Least number of random bases of the totals between classes, whose circuits are gone along."""
 
+LINES = 64
+"""Rows of a class, at most, that one circuit goes through at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Core:
@@ -46,30 +48,28 @@ def mix(
     cores: Sequence[Core],
     rng: np.random.Generator,
     *,
-    rows_fixed: bool,
+    blocks: IntArray | None = None,
 ) -> None:
     """Run the chain on copies x rows x labels, in place, until the tables do not depend on their start.
 
-    `classes` numbers the class of each row. Where the totals of the rows are not fixed, each row is a class of
-    its own, and only circuits move it.
+    `classes` numbers the class of each row, to which the cores refer. `blocks` numbers coarser classes, where
+    the totals of the rows are known; where they are not, each row is a class of its own, and only circuits
+    move it.
     """
     k = mean.shape[1]
-    rounds = 0
-    if rows_fixed and k > 1:
-        rounds = max(ROUNDS, 2 * (k - 1)) if k > 2 else 1
-    if cores:
-        rounds = max(rounds, BASES)
-    within = _Within(mean, classes, tables.sum(axis=2)[0]) if rows_fixed else None
-    between = _Between(mean, classes, tables.sum(axis=2)[0]) if cores else None
+    rounds = BASES if cores else 0
+    records = tables[0].sum(axis=1)
+    within = None
+    if blocks is not None and k > 1:
+        within = _Within(mean, blocks, records)
+        rounds = max(rounds, ROUNDS, 2 * (k - 1))
+    between = _Between(mean, classes, records) if cores else None
     meetings = _tournaments(k, rng)
-    for turn in range(rounds):
-        if within is not None and k > 1:
+    for _ in range(rounds):
+        if within is not None:
             within.redraw(tables, *next(meetings), rng)
-            if within.has_closed and k > 2:
-                within.cycles(tables, 3 + turn % (k - 2), rng)
-        if between is not None:
-            for core in cores:
-                between.circuits(tables, core, rng)
+        for core in cores:
+            between.circuits(tables, core, rng)
 
 
 def _tournaments(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, IntArray]]:
@@ -88,52 +88,32 @@ def _tournaments(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, I
 
 
 class _Within:
-    """Moves inside classes of rows whose totals are known."""
+    """Moves inside blocks of rows whose totals are known."""
 
-    def __init__(self, mean: FloatArray, classes: IntArray, records: IntArray) -> None:
+    def __init__(self, mean: FloatArray, blocks: IntArray, records: IntArray) -> None:
         movable = (records > 0) & ((mean > 0).sum(axis=1) > 1)
-        movable &= (np.bincount(classes[movable], minlength=len(mean)) > 1)[classes]
+        movable &= (np.bincount(blocks[movable], minlength=len(mean)) > 1)[blocks]
         self.rows = np.flatnonzero(movable)
-        self.classes = np.unique(classes[self.rows], return_inverse=True)[1]
+        self.blocks = np.unique(blocks[self.rows], return_inverse=True)[1]
         self.mean = mean[self.rows]
-        self.log_mean = _log(self.mean)
-        self.has_closed = bool((self.mean == 0).any())
 
     def redraw(self, tables: IntArray, ys: IntArray, zs: IntArray, rng: np.random.Generator) -> None:
-        """Redraw pairs of labels in every class of every copy, given the sums of the pairs in each row."""
-        if not len(self.rows) or not len(ys):
+        """Redraw pairs of labels in every block of every copy, given the sums of the pairs in each row."""
+        if not len(self.rows):
             return
         found = tables[:, self.rows]
         one, two = self.mean[:, ys], self.mean[:, zs]
         chance = np.divide(one, one + two, out=np.zeros_like(one), where=one > 0)
-        trials = found[:, :, ys] + found[:, :, zs]
-        copy = np.arange(len(tables))[:, None, None] * (int(self.classes.max()) + 1)
-        groups = ((copy + self.classes[:, None]) * len(ys) + np.arange(len(ys))).ravel()
+        first = found[:, :, ys]
+        trials = first + found[:, :, zs]
+        copy = np.arange(len(tables))[:, None, None] * (int(self.blocks.max()) + 1)
+        groups = ((copy + self.blocks[:, None]) * len(ys) + np.arange(len(ys))).ravel()
         sums = np.zeros(int(groups.max()) + 1, dtype=np.int64)
-        np.add.at(sums, groups, found[:, :, ys].ravel())
-        spread = np.broadcast_to(chance, trials.shape).ravel()
-        drawn = draw_given_sums(trials.ravel(), spread, groups, sums, rng).reshape(trials.shape)
+        np.add.at(sums, groups, first.ravel())
+        chances = np.broadcast_to(chance, trials.shape).ravel()
+        drawn = draw_given_sums(trials.ravel(), chances, groups, sums, rng).reshape(trials.shape)
         found[:, :, ys] = drawn
         found[:, :, zs] = trials - drawn
-        tables[:, self.rows] = found
-
-    def cycles(self, tables: IntArray, length: int, rng: np.random.Generator) -> None:
-        """Go along random cycles over so many rows of a class and as many labels."""
-        found = np.ascontiguousarray(tables[:, self.rows])
-        copies, n, k = found.shape
-        key = (np.arange(copies)[:, None] * n + self.classes).ravel()
-        order = np.lexsort((rng.random(len(key)), key))
-        starts = np.flatnonzero(np.append(True, key[order][1:] != key[order][:-1]))
-        sizes = np.diff(np.append(starts, len(key)))
-        place = np.arange(len(key)) - np.repeat(starts, sizes)
-        begins = np.flatnonzero((place % length == 0) & (place + length <= np.repeat(sizes, sizes)))
-        if not len(begins):
-            return
-        rows = order[begins + np.arange(length)[:, None]]
-        labels = np.argsort(rng.random((len(begins), k)), axis=1)[:, :length].T
-        index = np.concatenate([rows * k + labels, rows * k + np.roll(labels, -1, axis=0)])
-        steps = np.repeat([1, -1], length)[:, None] * np.ones_like(index)
-        _go(found.reshape(-1), index, steps, self.log_mean.ravel()[index % (n * k)], rng)
         tables[:, self.rows] = found
 
 
@@ -141,43 +121,36 @@ class _Between:
     """Moves along circuits of the totals of classes."""
 
     def __init__(self, mean: FloatArray, classes: IntArray, records: IntArray) -> None:
-        self.log_mean = _log(mean)
-        self.order = np.argsort(classes, kind="stable")
-        self.bounds = np.searchsorted(classes[self.order], np.arange(int(classes.max()) + 2))
-        weight = np.maximum(records[self.order], 1e-300)
-        self.running = np.concatenate([[0.0], np.cumsum(weight)])
+        self.log_mean = np.log(mean, out=np.full(mean.shape, -np.inf), where=mean > 0)
+        order = np.argsort(classes, kind="stable")
+        self.rows = np.split(order, np.cumsum(np.bincount(classes))[:-1])
+        self.records = np.maximum(records, 1e-9)
 
     def circuits(self, tables: IntArray, core: Core, rng: np.random.Generator) -> None:
-        """Go along the circuits of a random basis; in each class, one row takes part, drawn by its records."""
+        """Go along the circuits of a random basis, in several rows of each class at once.
+
+        Which rows of its classes a circuit goes through is drawn anew, those with many records first.
+        """
         copies, n, k = tables.shape
-        offset = np.arange(copies) * (n * k)
         flat = tables.reshape(-1)
         for moved, step in random_circuits(core.members, rng):
             classes, labels = np.divmod(core.cells[moved], k)
             concerned, place = np.unique(classes, return_inverse=True)
-            cells = self._rows(concerned, copies, rng)[place] * k + labels[:, None]
-            steps = np.broadcast_to(step[:, None], cells.shape)
-            _go(flat, cells + offset, steps, self.log_mean.ravel()[cells], rng)
+            lines = min(LINES, *(len(self.rows[c]) for c in concerned))
+            rows = np.stack([self._some_rows(c, copies, lines, rng) for c in concerned])[place]
+            cells = rows * k + labels[:, None, None]
+            index = cells + (np.arange(copies) * (n * k))[:, None]
+            size = (len(step), copies * lines)
+            steps = np.broadcast_to(step[:, None], size)
+            log_odds = (steps * self.log_mean.ravel()[cells].reshape(size)).sum(axis=0)
+            index = index.reshape(size)
+            flat[index] += steps * draw_steps(flat[index], steps, log_odds, rng)
 
-    def _rows(self, classes: IntArray, copies: int, rng: np.random.Generator) -> IntArray:
-        """Draw a row of each class, for each copy, with chances proportional to the rows' records."""
-        start, end = self.bounds[classes][:, None], self.bounds[classes + 1][:, None]
-        low, high = self.running[start], self.running[end]
-        point = low + rng.random((len(classes), copies)) * (high - low)
-        place = np.searchsorted(self.running, point, side="right") - 1
-        rows: IntArray = self.order[np.clip(place, start, end - 1)]
-        return rows
-
-
-def _go(
-    flat: IntArray, index: IntArray, steps: IntArray, log_mean: FloatArray, rng: np.random.Generator
-) -> None:
-    """Go along several lines that have no cell in common; one with a closed cell stays where it is."""
-    able = np.flatnonzero(np.isfinite(log_mean).all(axis=0))
-    index, steps = index[:, able], steps[:, able]
-    log_odds = (steps * log_mean[:, able]).sum(axis=0)
-    flat[index] += steps * draw_steps(flat[index], steps, log_odds, rng)
-
-
-def _log(mean: FloatArray) -> FloatArray:
-    return np.log(mean, out=np.full(mean.shape, -np.inf), where=mean > 0)
+    def _some_rows(self, of: int, copies: int, lines: int, rng: np.random.Generator) -> IntArray:
+        """Draw different rows of a class for each copy, those with many records more likely and first."""
+        rows = self.rows[of]
+        if len(rows) == 1:
+            return np.broadcast_to(rows, (copies, 1))
+        key = rng.standard_exponential((copies, len(rows))) / self.records[rows]
+        some: IntArray = rows[np.argsort(key, axis=1)[:, :lines]]
+        return some

@@ -13,8 +13,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -37,6 +38,38 @@ def components(members: IntArray) -> list[IntArray]:
     links = coo_array((np.ones(len(cell), dtype=np.int8), (row.ravel(), len(used) + cell)), shape=(size, size))
     label = connected_components(links, directed=False)[1][len(used) :]
     return [np.flatnonzero(label == part) for part in np.unique(label)]
+
+
+def swaps_suffice(supports: Iterable[int]) -> bool:
+    """Whether swaps between two rows and two labels reach every table of a block with closed cells.
+
+    They do if every cycle over three or more rows and as many labels has a chord [1]_. This holds if labels can
+    be taken away one by one, each at a time when the rows that have it are nested: of any two of them, one
+    has all labels of the other [2]_. `supports` are the labels of each row, as bits of a number.
+
+    References
+    ----------
+    .. [1] H. Ohsugi and T. Hibi, "Koszul bipartite graphs", Advances in Applied Mathematics 22 (1999).
+    .. [2] R. P. Anstee and M. Farber, "Characterizations of totally balanced matrices", Journal of Algorithms
+       5 (1984).
+
+    Examples
+    --------
+    >>> swaps_suffice([0b011, 0b111, 0b110]), swaps_suffice([0b011, 0b110, 0b101])
+    (True, False)
+    """
+    rows = set(supports)
+    while True:
+        rows = {row for row in rows if row.bit_count() > 1}
+        if not rows:
+            return True
+        for label in range(max(rows).bit_length()):
+            holders = sorted((row for row in rows if row >> label & 1), key=int.bit_count)
+            if holders and all(few & many == few for few, many in pairwise(holders)):
+                rows = {row & ~(1 << label) for row in rows}
+                break
+        else:
+            return False
 
 
 def random_circuits(members: IntArray, rng: np.random.Generator) -> Iterator[tuple[IntArray, IntArray]]:

@@ -84,21 +84,28 @@ def _draw(
         np.where(above, (1.0 - chance) / (1.0 - shared[group]), chance / shared[group]), 1.0
     )
     expected = np.bincount(group, trials * core_chance, size)
-    fewest = np.floor(np.maximum(expected - np.sqrt(2.0 * _SURE * expected), 0.0)).astype(np.int64)
+    fewest = _fewest(expected, np.bincount(group, trials * (1.0 - core_chance), size), _added(group, trials, size))
     most = log_binomial(np.floor((fewest + 1) * shared).astype(np.int64), fewest, shared)
     core, hits = np.zeros_like(trials), np.zeros_like(sums)
-    rows, pending = np.arange(len(trials)), np.ones(size, dtype=bool)
-    while len(rows):
-        core[rows] = rng.binomial(trials[rows], core_chance[rows])
-        sure = np.where(above[rows], trials[rows] - core[rows], 0)
-        wanted = sums - _added(group[rows], sure, size)
-        cores = _added(group[rows], core[rows], size)
-        inside = np.flatnonzero(pending & (wanted >= 0) & (wanted <= cores))
-        log_chance = log_binomial(wanted[inside], cores[inside], shared[inside]) - most[inside]
-        taken = inside[np.log1p(-rng.random(len(inside))) <= log_chance]
-        hits[taken] = wanted[taken]
-        pending[taken] = False
-        rows = rows[pending[group[rows]]]
+    rows, pending = np.arange(len(trials)), np.arange(size)
+    while len(pending):
+        tries = 1 + len(trials) // (4 * len(rows))  # the last few groups get many attempts at once
+        cores = rng.binomial(trials[rows], core_chance[rows], (tries, len(rows)))
+        place = np.searchsorted(pending, group[rows]) + len(pending) * np.arange(tries)[:, None]
+        sure = np.where(above[rows], trials[rows] - cores, 0)
+        wanted = np.tile(sums[pending], tries) - _added(place, sure, tries * len(pending))
+        found = _added(place, cores, tries * len(pending))
+        inside = np.flatnonzero((wanted >= 0) & (wanted <= found))
+        of = pending[inside % len(pending)]
+        log_chance = log_binomial(wanted[inside], found[inside], shared[of]) - most[of]
+        taken = np.zeros(tries * len(pending), dtype=bool)
+        taken[inside] = np.log1p(-rng.random(len(inside))) <= log_chance
+        taken = taken.reshape(tries, -1)
+        which, done = taken.argmax(axis=0), taken.any(axis=0)
+        hits[pending[done]] = wanted.reshape(tries, -1)[which, np.arange(len(pending))][done]
+        own = place[0]
+        core[rows] = cores[which[own], np.arange(len(rows))]
+        pending, rows = pending[~done], rows[~done[own]]
     labels = np.stack([hits, _added(group, core, size) - hits], axis=1)
     return np.where(above, trials - core, 0) + deal(group, labels, core, rng)[:, 0]
 
@@ -130,3 +137,19 @@ def _shared(trials: IntArray, chance: FloatArray, group: IntArray, size: int) ->
 
     half = np.full(size, 0.5)
     return np.where(held(mean) >= held(half), mean, half)
+
+
+def _fewest(expected: FloatArray, others: FloatArray, trials: IntArray) -> IntArray:
+    """Number of core trials that is missed with a chance of exp(-36) at most, from the expected numbers.
+
+    A sum of independent trials with mean m is at most x < m, or at least x > m, with a chance of at most
+    exp(x - m - x log(x / m)). The first is used in a simpler form for the core trials, the second for the others.
+    """
+    from_core = expected - np.sqrt(2.0 * _SURE * expected)
+    mean = np.maximum(others, 1e-300)
+    most = mean + _SURE / 3.0 + np.sqrt(_SURE * _SURE / 9.0 + 2.0 * _SURE * mean)
+    for _ in range(4):  # Newton steps from above: the exponent is convex, so that they stay above
+        most -= (most * np.log(most / mean) - most + mean - _SURE) / np.log(most / mean)
+    from_others = trials - np.where(others > 0, most, 0.0)
+    fewest: IntArray = np.floor(np.maximum(np.maximum(from_core, from_others), 0.0)).astype(np.int64)
+    return fewest

@@ -12,7 +12,7 @@ from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 from aegis_opt.problem._view import View
 from aegis_opt.rounding._chain import Core, mix
-from aegis_opt.rounding._circuits import components
+from aegis_opt.rounding._circuits import components, swaps_suffice
 from aegis_opt.rounding._conditioned import draw_given_sums
 from aegis_opt.rounding._controlled import controlled
 from aegis_opt.rounding._multinomial import scatter
@@ -41,8 +41,9 @@ def drawn(problem: Problem, table: FloatArray, rng: np.random.Generator) -> Floa
     Rows in the same group of every view form a *class*. On most summaries subtraction determines the label
     totals of every class (see `problem/_elimination.py`). Then classes are independent: with two labels, or
     without the histogram, the draw is direct and exact; with more labels a Markov chain redraws two labels
-    at a time. Other totals need steps between classes, too (see `rounding/_circuits.py`). Where they are not
-    two-sided, the steps may not reach every table.
+    at a time. Other totals need steps between classes, too, and so do classes in which some rows have cells
+    of mean 0 (see `rounding/_circuits.py`). Where totals are not two-sided, the steps may not reach every
+    table.
 
     Raises
     ------
@@ -101,34 +102,56 @@ def _merged_labels(problem: Problem) -> tuple[Problem, IntArray]:
 
 def _draw(problem: Problem, mean: FloatArray, copies: int, rng: np.random.Generator) -> IntArray:
     """Draw tables of a problem whose labels some view tells apart."""
-    classes = problem.refinement
-    size, k = int(classes.max()) + 1, problem.shape[1]
-    class_mean = np.zeros((size, k))
-    np.add.at(class_mean, classes, mean)
-    by_class = _of_classes(problem)
+    classes, k = problem.refinement, problem.shape[1]
+    class_mean = _summed(mean, classes)
+    by_class = _of_classes(problem, classes)
     known, cores = _subtracted(by_class, class_mean)
     if problem.histogram is None:
-        start = known if not cores else _start(by_class, class_mean)
-        tables = _copied(start, copies)
+        tables = _copied(_start(by_class, class_mean) if cores else known, copies)
         if cores:
-            mix(tables, class_mean, np.arange(size), cores, rng, rows_fixed=False)
+            mix(tables, class_mean, np.arange(len(class_mean)), cores, rng)
         return _rows_of_classes(tables, mean, classes, rng)
-    if not cores and k == 2:
-        return _two_labels(problem.histogram, known, mean, classes, copies, rng)
     if not cores:
+        if k == 2:
+            return _two_labels(problem.histogram, known, mean, classes, copies, rng)
         problem = Problem([View(classes, known)], problem.histogram)
+    alike = _with_equal_support(classes, mean, everywhere=bool(cores))
+    if cores or int(alike.max()) > int(classes.max()):
+        cores = _subtracted(_of_classes(problem, alike), _summed(mean, alike))[1]
     tables = _copied(_start(problem, mean), copies)
-    mix(tables, mean, classes, cores, rng, rows_fixed=True)
+    mix(tables, mean, alike, cores, rng, blocks=classes)
     return tables
+
+
+def _summed(mean: FloatArray, classes: IntArray) -> FloatArray:
+    sums = np.zeros((int(classes.max()) + 1, mean.shape[1]))
+    np.add.at(sums, classes, mean)
+    return sums
+
+
+def _with_equal_support(classes: IntArray, mean: FloatArray, *, everywhere: bool) -> IntArray:
+    """Split classes into rows that are positive for the same labels: among these, any two rows can swap.
+
+    Unless it is wanted everywhere, a class stays whole in which swaps reach every table all the same.
+    """
+    support = mean > 0
+    mixed = np.zeros(int(classes.max()) + 1, dtype=bool)
+    mixed[classes[(support != support[np.unique(classes, return_index=True)[1]][classes]).any(axis=1)]] = True
+    if not everywhere:
+        bits = [int.from_bytes(row) for row in np.packbits(support, axis=1)] if mixed.any() else []
+        for one in np.flatnonzero(mixed).tolist():
+            mixed[one] = not swaps_suffice(bits[row] for row in np.flatnonzero(classes == one).tolist())
+    kinds = np.unique(np.where(mixed[classes][:, None], support, True), axis=0, return_inverse=True)[1]
+    codes = classes * (int(kinds.max()) + 1) + kinds.reshape(-1)
+    return np.unique(codes, return_inverse=True)[1]
 
 
 def _copied(start: FloatArray, copies: int) -> IntArray:
     return np.repeat(start.astype(np.int64)[None], copies, axis=0)
 
 
-def _of_classes(problem: Problem) -> Problem:
+def _of_classes(problem: Problem, classes: IntArray) -> Problem:
     """Pose the same problem for the totals of classes, one row each."""
-    classes = problem.refinement
     first = np.unique(classes, return_index=True)[1]
     records = None if problem.histogram is None else np.bincount(classes, problem.histogram)
     return Problem([View(v.groups[first], v.joint, v.label_groups) for v in problem.views], records)
