@@ -142,7 +142,6 @@ def _log_ratio(
     counts: IntArray, steps: IntArray, log_odds: FloatArray, line: IntArray, offset: IntArray
 ) -> FloatArray:
     """Log of the probability at an offset from the counts, relative to that at the counts."""
-    ratio: FloatArray = offset * log_odds[line]
-    for count, step in zip(counts, steps, strict=True):
-        ratio -= log_growth(count[line], step[line] * offset)
+    growth = log_growth(counts[:, line], steps[:, line] * offset)
+    ratio: FloatArray = offset * log_odds[line] - growth.sum(axis=0)
     return ratio

@@ -10,6 +10,9 @@ import numpy as np
 
 from aegis_opt.problem._margin import FloatArray, IntArray
 
+_LARGE = 100_000
+"""Counts from which the logarithm of a factorial, some 1e6, has less than ten correct decimals."""
+
 _FEW = 16
 """Counts from which Stirling's series is exact to rounding error."""
 
@@ -48,6 +51,9 @@ def log_growth(counts: IntArray, steps: IntArray) -> FloatArray:
     """
     from scipy.special import gammaln
 
+    if counts.max(initial=0) < _LARGE and (counts + steps).max(initial=0) < _LARGE:
+        direct: FloatArray = gammaln(counts + steps + 1.0) - gammaln(counts + 1.0)
+        return direct
     few = np.minimum(counts, counts + steps) < _FEW
     z = np.where(few, _FEW, counts) + 0.5
     step = np.where(few, 0, steps)
