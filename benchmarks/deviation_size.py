@@ -57,7 +57,8 @@ class Outcome:
     @property
     def regret(self) -> float:
         """True deviation of the pick minus the least one."""
-        return float(self.deviation["true"][self.advice.best] - self.deviation["true"].min())
+        true = self.deviation["true"]
+        return float(true[self.advice.best or ""] - true.min())
 
 
 def _compared(estimates: pd.DataFrame, column: str, true: pd.Series) -> pd.DataFrame:

@@ -109,7 +109,7 @@ class Deviation:
         first = self._ranks(self.standing) == 1
         return tuple(name for name, won in zip(self.configurations, first, strict=True) if won)
 
-    def ranking(self, low: FloatArray, high: FloatArray, *, known: bool, drawn: bool) -> pd.DataFrame:
+    def ranking(self, low: FloatArray, high: FloatArray, *, known: bool, drawn: bool = False) -> pd.DataFrame:
         """Return the configurations, best first, with bounds of their deviation.
 
         Where they rank by score, the deviation stands beside it only if the unmasked tables are `known`.

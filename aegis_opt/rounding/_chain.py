@@ -5,10 +5,10 @@ Two kinds of moves keep every total, and the distribution of independent Poisson
 * two labels of every block of rows are redrawn together, given the other labels (`_conditioned`);
 * circuits of the totals between classes of rows, where these are not determined (`_circuits`).
 
-The first kind reaches every table of a block in which all rows are positive for the same labels, and the second
-the other tables. A tournament of the labels, in which each meets each other once, leaves little of where the
-chain began: of what a table has in excess of its mean, a round in which half of the pairs of k labels meet
-takes away at least half.
+The first kind reaches every table of a block in which all rows are positive for the same labels, the second
+the other tables. In a tournament each label meets each other one once. A round of it, in which all labels
+meet one other, takes away at least half of what tables with normal deviations have in excess of their mean:
+the sum of squares over the labels of a row falls by the share of pairs that meet, k / (2 (k - 1)) for even k.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def mix(
     for _ in range(rounds):
         if within is not None:
             within.redraw(tables, *next(meetings), rng)
-        for core in cores:
-            between.circuits(tables, core, rng)
+        if between is not None:
+            for core in cores:
+                between.circuits(tables, core, rng)
 
 
 def _tournaments(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, IntArray]]:

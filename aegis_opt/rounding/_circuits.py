@@ -1,9 +1,9 @@
 """Steps between whole tables with the same totals: the circuits of a system of totals.
 
-A *circuit* is a step that moves as few cells as possible: no other step moves only some of them. Where totals
-are two-sided (see `problem/_network.py`), circuits are the cycles of the network, every one changes each cell
-by at most 1, and any table is reached from any other along circuits without a negative cell on the way [1]_. For
-totals that overlap otherwise this holds often, but not always.
+A *circuit* is a step that moves as few cells as possible: no other step moves only some of them. Where
+totals are two-sided (see `problem/_network.py`), circuits are the cycles of the network, each changes a cell
+by at most 1, and any table is reached from any other along circuits without a negative cell on the way
+[1]_. For totals that overlap otherwise this holds often, but not always.
 
 References
 ----------
@@ -35,7 +35,9 @@ def components(members: IntArray) -> list[IntArray]:
     n_cells = members.shape[1]
     cell = np.broadcast_to(np.arange(n_cells), members.shape).ravel()
     size = len(used) + n_cells
-    links = coo_array((np.ones(len(cell), dtype=np.int8), (row.ravel(), len(used) + cell)), shape=(size, size))
+    links = coo_array(
+        (np.ones(len(cell), dtype=np.int8), (row.ravel(), len(used) + cell)), shape=(size, size)
+    )
     label = connected_components(links, directed=False)[1][len(used) :]
     return [np.flatnonzero(label == part) for part in np.unique(label)]
 
@@ -43,9 +45,9 @@ def components(members: IntArray) -> list[IntArray]:
 def swaps_suffice(supports: Iterable[int]) -> bool:
     """Whether swaps between two rows and two labels reach every table of a block with closed cells.
 
-    They do if every cycle over three or more rows and as many labels has a chord [1]_. This holds if labels can
-    be taken away one by one, each at a time when the rows that have it are nested: of any two of them, one
-    has all labels of the other [2]_. `supports` are the labels of each row, as bits of a number.
+    They do if every cycle over three or more rows and as many labels has a chord [1]_. This holds if labels
+    can be taken away one by one, each at a time when the rows that have it are nested: of any two of them,
+    one has all labels of the other [2]_. `supports` are the labels of each row, as bits of a number.
 
     References
     ----------
@@ -99,7 +101,7 @@ def random_circuits(members: IntArray, rng: np.random.Generator) -> Iterator[tup
 
 
 def _whole(entries: FloatArray) -> IntArray | None:
-    """Scale a vector of simple fractions to whole numbers without a common factor; None where they are not."""
+    """Scale a vector of simple fractions to whole numbers without a common factor; None for others."""
     rounded = np.rint(entries)
     if np.abs(entries - rounded).max() < NOISE:
         return rounded.astype(np.int64)

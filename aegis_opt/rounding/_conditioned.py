@@ -1,8 +1,8 @@
 """Independent binomial counts, given their sum: drawn exactly, in time that grows with the number of counts.
 
-Counts x_a ~ Binomial(s_a, q_a) are wanted with sum t. Each of the s_a trials of a count is written as a mixture:
-with chance c_a it is a *core* trial, which succeeds with a chance q that all counts share, else it succeeds
-surely (where q_a > q) or never (where q_a < q). With
+Counts x_a ~ Binomial(s_a, q_a) are wanted with sum t. Each of the s_a trials of a count is written as a
+mixture: with chance c_a it is a *core* trial, which succeeds with a chance q that all counts share, else it
+succeeds surely (where q_a > q) or never (where q_a < q). With
 
     c_a = min(q_a / q, (1 - q_a) / (1 - q))
 
@@ -11,17 +11,17 @@ h = t - (sure successes) for the C = sum of C_a core trials, which has the chanc
 chance, relative to the largest one, the C_a are accepted, else drawn again. The h successes then fall on
 the core trials in random order, which is a hypergeometric draw.
 
-The core holds min(q / q_a, (1 - q) / (1 - q_a)) of the variance of each count, at least half of it for q = 1/2,
-so that more than about two of three attempts are accepted, however many counts there are, once the chances
-are tilted so that the sum has the mean t. Tilting, q_a / (1 - q_a) times a factor that all counts share,
-does not change their distribution given the sum.
+The core holds min(q / q_a, (1 - q) / (1 - q_a)) of the variance of each count, at least half of it for
+q = 1/2, so that about two of three attempts or more are accepted, however many counts there are, once the
+chances are tilted so that the sum has the mean t. Tilting, q_a / (1 - q_a) times a factor that all counts
+share, does not change their distribution given the sum.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.rounding._hypergeometric import deal
 from aegis_opt.rounding._log_factorials import log_binomial
 
@@ -37,7 +37,7 @@ def draw_given_sums(
     Parameters
     ----------
     trials, chance : ndarray, shape (n,)
-        Of each count. Some counts within their trials must have the sums, those of chance 0 and 1 being fixed.
+        Of each count. Some counts within their trials must have the sums; those of chance 0 or 1 are fixed.
     groups : ndarray of int, shape (n,)
         The group of each count.
     sums : ndarray of int, shape (number of groups,)
@@ -72,6 +72,12 @@ def _added(groups: IntArray, counts: IntArray, n_groups: int) -> IntArray:
     return sums
 
 
+def _means(groups: IntArray, values: FloatArray, n_groups: int) -> FloatArray:
+    """Sums of fractional values by group."""
+    sums: FloatArray = np.bincount(groups, values, n_groups)  # type: ignore[assignment]
+    return sums
+
+
 def _draw(
     trials: IntArray, chance: FloatArray, group: IntArray, sums: IntArray, rng: np.random.Generator
 ) -> IntArray:
@@ -80,34 +86,50 @@ def _draw(
     chance = _tilted(trials, chance, group, sums)
     shared = _shared(trials, chance, group, size)
     above = chance > shared[group]
-    core_chance = np.minimum(
-        np.where(above, (1.0 - chance) / (1.0 - shared[group]), chance / shared[group]), 1.0
-    )
-    expected = np.bincount(group, trials * core_chance, size)
-    fewest = _fewest(expected, np.bincount(group, trials * (1.0 - core_chance), size), _added(group, trials, size))
+    ratio = np.where(above, (1.0 - chance) / (1.0 - shared[group]), chance / shared[group])
+    core, hits = _core_trials(trials, np.minimum(ratio, 1.0), above, group, sums, shared, rng)
+    labels = np.stack([hits, _added(group, core, size) - hits], axis=1)
+    drawn: IntArray = np.where(above, trials - core, 0) + deal(group, labels, core, rng)[:, 0]
+    return drawn
+
+
+def _core_trials(
+    trials: IntArray,
+    core_chance: FloatArray,
+    above: BoolArray,
+    group: IntArray,
+    sums: IntArray,
+    shared: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[IntArray, IntArray]:
+    """Draw the core trials of each count, and the successes that they need in each group, by rejection."""
+    size = len(sums)
+    expected = _means(group, trials * core_chance, size)
+    others = _means(group, trials * (1.0 - core_chance), size)
+    fewest = _fewest(expected, others, _added(group, trials, size))
     most = log_binomial(np.floor((fewest + 1) * shared).astype(np.int64), fewest, shared)
     core, hits = np.zeros_like(trials), np.zeros_like(sums)
     rows, pending = np.arange(len(trials)), np.arange(size)
     while len(pending):
         tries = 1 + len(trials) // (4 * len(rows))  # the last few groups get many attempts at once
+        attempts = tries * len(pending)
+        own = np.searchsorted(pending, group[rows])
+        place = own + len(pending) * np.arange(tries)[:, None]
         cores = rng.binomial(trials[rows], core_chance[rows], (tries, len(rows)))
-        place = np.searchsorted(pending, group[rows]) + len(pending) * np.arange(tries)[:, None]
         sure = np.where(above[rows], trials[rows] - cores, 0)
-        wanted = np.tile(sums[pending], tries) - _added(place, sure, tries * len(pending))
-        found = _added(place, cores, tries * len(pending))
+        wanted = np.tile(sums[pending], tries) - _added(place, sure, attempts)
+        found = _added(place, cores, attempts)
         inside = np.flatnonzero((wanted >= 0) & (wanted <= found))
         of = pending[inside % len(pending)]
         log_chance = log_binomial(wanted[inside], found[inside], shared[of]) - most[of]
-        taken = np.zeros(tries * len(pending), dtype=bool)
+        taken = np.zeros(attempts, dtype=bool)
         taken[inside] = np.log1p(-rng.random(len(inside))) <= log_chance
-        taken = taken.reshape(tries, -1)
-        which, done = taken.argmax(axis=0), taken.any(axis=0)
-        hits[pending[done]] = wanted.reshape(tries, -1)[which, np.arange(len(pending))][done]
-        own = place[0]
-        core[rows] = cores[which[own], np.arange(len(rows))]
-        pending, rows = pending[~done], rows[~done[own]]
-    labels = np.stack([hits, _added(group, core, size) - hits], axis=1)
-    return np.where(above, trials - core, 0) + deal(group, labels, core, rng)[:, 0]
+        by_try = taken.reshape(tries, -1)
+        first, done = np.argmax(by_try, axis=0), np.logical_or.reduce(by_try, axis=0)
+        hits[pending[done]] = wanted.reshape(tries, -1)[first, np.arange(len(pending))][done]
+        core[rows] = cores[first[own], np.arange(len(rows))]
+        rows, pending = rows[~done[own]], pending[~done]
+    return core, hits
 
 
 def _tilted(trials: IntArray, chance: FloatArray, group: IntArray, sums: IntArray) -> FloatArray:
@@ -117,8 +139,8 @@ def _tilted(trials: IntArray, chance: FloatArray, group: IntArray, sums: IntArra
     for _ in range(_TILTS):
         factor = np.exp(tilt)[group]
         chance = odds * factor / (1.0 + odds * factor)
-        variance = np.bincount(group, trials * chance * (1.0 - chance), size)
-        off = sums - np.bincount(group, trials * chance, size)
+        variance = _means(group, trials * chance * (1.0 - chance), size)
+        off = sums - _means(group, trials * chance, size)
         late = np.abs(off) > 0.5 * np.sqrt(variance) + 0.25
         if not late.any():
             break
@@ -129,11 +151,11 @@ def _tilted(trials: IntArray, chance: FloatArray, group: IntArray, sums: IntArra
 def _shared(trials: IntArray, chance: FloatArray, group: IntArray, size: int) -> FloatArray:
     """Chance of a core trial in each group: the mean one or 1/2, whichever has more variance in the core."""
     variance = trials * chance * (1.0 - chance)
-    mean = np.bincount(group, trials * chance, size) / np.bincount(group, trials, size)
+    mean = _means(group, trials * chance, size) / _means(group, trials.astype(np.float64), size)
 
     def held(shared: FloatArray) -> FloatArray:
         share = np.minimum(shared[group] / chance, (1.0 - shared[group]) / (1.0 - chance))
-        return np.bincount(group, variance * share, size)
+        return _means(group, variance * share, size)
 
     half = np.full(size, 0.5)
     return np.where(held(mean) >= held(half), mean, half)
@@ -143,7 +165,8 @@ def _fewest(expected: FloatArray, others: FloatArray, trials: IntArray) -> IntAr
     """Number of core trials that is missed with a chance of exp(-36) at most, from the expected numbers.
 
     A sum of independent trials with mean m is at most x < m, or at least x > m, with a chance of at most
-    exp(x - m - x log(x / m)). The first is used in a simpler form for the core trials, the second for the others.
+    exp(x - m - x log(x / m)). The first is used in a simpler form for the core trials, the second for the
+    others.
     """
     from_core = expected - np.sqrt(2.0 * _SURE * expected)
     mean = np.maximum(others, 1e-300)

@@ -63,7 +63,8 @@ def drawn(problem: Problem, table: FloatArray, rng: np.random.Generator) -> Floa
     >>> problem.residual(drawn(problem, smooth, np.random.default_rng(0)))
     0.0
     """
-    return draw_tables(problem, table, 1, rng)[0]
+    one: FloatArray = draw_tables(problem, table, 1, rng)[0]
+    return one
 
 
 def draw_tables(problem: Problem, table: FloatArray, copies: int, rng: np.random.Generator) -> FloatArray:
@@ -143,7 +144,8 @@ def _with_equal_support(classes: IntArray, mean: FloatArray, *, everywhere: bool
             mixed[one] = not swaps_suffice(bits[row] for row in np.flatnonzero(classes == one).tolist())
     kinds = np.unique(np.where(mixed[classes][:, None], support, True), axis=0, return_inverse=True)[1]
     codes = classes * (int(kinds.max()) + 1) + kinds.reshape(-1)
-    return np.unique(codes, return_inverse=True)[1]
+    alike: IntArray = np.unique(codes, return_inverse=True)[1]
+    return alike
 
 
 def _copied(start: FloatArray, copies: int) -> IntArray:
@@ -171,14 +173,15 @@ def _subtracted(by_class: Problem, mean: FloatArray) -> tuple[FloatArray, list[C
     if largest > _LARGEST_CORE:
         names = ", ".join(margin.name for margin in margins)
         raise RoundingImpossible(
-            f"rounding 'drawn' would have to find its way through {largest:,} cells that the totals of {names} "
-            f"leave open together, and has room for {_LARGEST_CORE:,}: use fewer views, or rounding='nearest'"
+            f"rounding 'drawn' would have to find its way through {largest:,} cells that the totals of "
+            f"{names} leave open together, and has room for {_LARGEST_CORE:,}: use fewer views, or "
+            "rounding='nearest'"
         )
     return values, [Core(cells[part], members[:, part]) for part in parts]
 
 
 def _start(problem: Problem, mean: FloatArray) -> FloatArray:
-    """Find a whole table near the mean that meets every total and has records only where the mean is positive.
+    """Find a whole table near the mean that meets every total, with records only where the mean has some.
 
     It is the same for all seeds: the chain forgets it.
     """
@@ -189,8 +192,8 @@ def _start(problem: Problem, mean: FloatArray) -> FloatArray:
         start = nearest(problem, mean, rng)
     if (start[mean == 0] > 0).any():
         raise RoundingImpossible(
-            "no whole table that meets every total was found among those with records only where the fractional "
-            "table has them, which is where rounding 'drawn' draws from; use rounding='nearest'"
+            "no whole table that meets every total was found among those with records only where the "
+            "fractional table has them, which rounding 'drawn' draws from; use rounding='nearest'"
         )
     return start
 

@@ -1,14 +1,14 @@
 """Tables redrawn along a line: how often to go a step that keeps every total.
 
-A *step* raises some cells and lowers others such that no total changes. Of all tables x + t step, with t a whole
-number, one is drawn from the distribution of independent Poisson cells of means m:
+A *step* raises some cells and lowers others such that no total changes. Of all tables x + t step, with t a
+whole number, one is drawn from the distribution of independent Poisson cells of means m:
 
     P(t) proportional to prod over cells of m^(x + t step) / (x + t step)!
 
 For a step over two rows and two labels that is Fisher's noncentral hypergeometric distribution. It is drawn
-by inversion over the outcomes within ten standard deviations of the mode (all outcomes, where they are few). Where
-even these are many, a proposal around the mode is accepted or not by the rule of Metropolis and Hastings, so
-that the distribution is kept, too.
+by inversion over the outcomes within ten standard deviations of the mode (all outcomes, where they are
+few). Where even these are many, a proposal around the mode is accepted or not by the rule of Metropolis and
+Hastings, so that the distribution is kept, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.rounding._log_factorials import log_growth
 
 _FEW_OUTCOMES = 64  # all of which are looked at, wherever the mode is
-_REACH = 10.0  # standard deviations, and outcomes, to either side of the mode: beyond, the chance is below 1e-18
+_REACH = (
+    10.0  # standard deviations, and outcomes, to either side of the mode: beyond, the chance is below 1e-18
+)
 _WIDEST = 512  # outcomes to either side that inversion looks at
 _PROPOSALS = 4  # of which at least three are accepted
 
@@ -53,7 +55,13 @@ def draw_steps(counts: IntArray, steps: IntArray, log_odds: FloatArray, rng: np.
     many = np.flatnonzero(high - low >= _FEW_OUTCOMES)
     if not len(many):
         return drawn
-    counts, steps, log_odds, low, high = counts[:, many], steps[:, many], log_odds[many], low[many], high[many]
+    counts, steps, log_odds, low, high = (
+        counts[:, many],
+        steps[:, many],
+        log_odds[many],
+        low[many],
+        high[many],
+    )
     mode = _mode(counts, steps, log_odds, low, high)
     spread = 1.0 / np.sqrt((steps * steps / (counts + steps * mode + 0.5)).sum(axis=0))
     reach = np.ceil(_REACH * (spread + 1.0)).astype(np.int64)
@@ -66,9 +74,7 @@ def draw_steps(counts: IntArray, steps: IntArray, log_odds: FloatArray, rng: np.
     return drawn
 
 
-def _mode(
-    counts: IntArray, steps: IntArray, log_odds: FloatArray, low: IntArray, high: IntArray
-) -> IntArray:
+def _mode(counts: IntArray, steps: IntArray, log_odds: FloatArray, low: IntArray, high: IntArray) -> IntArray:
     """Find the most likely t up to one, by bisection: the logarithm of the probability is concave."""
     while True:
         middle = (low + high) // 2
@@ -119,12 +125,13 @@ def _proposed(
     at_mode, line = counts + steps * mode, np.arange(len(mode))
     spread = 1.0 / np.sqrt((steps * steps / (at_mode + 0.5)).sum(axis=0))
 
-    def weight(offset: FloatArray) -> FloatArray:
+    def relative_weight(offset: FloatArray) -> FloatArray:
         """Log of the probability minus log of the proposal's density."""
         whole = np.rint(offset).astype(np.int64)
         inside = (whole >= low - mode) & (whole <= high - mode)
         target = _log_ratio(at_mode, steps, log_odds, line, np.where(inside, whole, 0))
-        return np.where(inside, target, -np.inf) + 3.0 * np.log1p((offset / spread) ** 2 / 5.0)
+        weight: FloatArray = np.where(inside, target, -np.inf) + 3.0 * np.log1p((offset / spread) ** 2 / 5.0)
+        return weight
 
     current = -mode.astype(np.float64)
     outside = (current < low - mode) | (current > high - mode)  # beyond ten deviations: any other is likelier
@@ -132,7 +139,7 @@ def _proposed(
     for _ in range(_PROPOSALS):
         current = np.rint(current) + rng.random(len(mode)) - 0.5
         proposal = spread * rng.standard_t(5, len(mode))
-        accepted = np.log1p(-rng.random(len(mode))) < weight(proposal) - weight(current)
+        accepted = np.log1p(-rng.random(len(mode))) < relative_weight(proposal) - relative_weight(current)
         current = np.where(accepted, proposal, current)
     drawn: IntArray = np.rint(current).astype(np.int64) + mode
     return drawn

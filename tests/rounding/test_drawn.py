@@ -22,9 +22,9 @@ from scipy import stats
 from scipy.optimize import linprog
 from scipy.special import gammaln
 
+from aegis_opt import reconstruct
 from aegis_opt.errors import RoundingImpossible
 from aegis_opt.measures import get_measure
-from aegis_opt import reconstruct
 from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.rounding import round_table, round_tables
 from aegis_opt.rounding._drawn import draw_tables
@@ -125,7 +125,9 @@ def heavy_row(seed: int) -> tuple[Problem, np.ndarray]:
     """One row has as many records as 59 others together, and chances differ a lot."""
     rng = np.random.default_rng(seed)
     records = np.append(600, np.full(59, 10))
-    truth = np.array([rng.multinomial(r, p) for r, p in zip(records, rng.dirichlet(np.ones(5), 60), strict=True)])
+    truth = np.array(
+        [rng.multinomial(r, p) for r, p in zip(records, rng.dirichlet(np.ones(5), 60), strict=True)]
+    )
     problem = Problem.from_table(truth, np.arange(60) // 30)
     return problem, positive(problem, truth, seed)
 
@@ -150,14 +152,18 @@ LONG = {"heavy row": heavy_row, "closed cells": closed_band, "overlapping views"
 
 
 @pytest.mark.parametrize("case", LONG)
-def test_two_opposite_starts_lead_to_the_same_distribution(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_opposite_starts_lead_to_the_same_distribution(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem, mean = LONG[case](7)
     found = []
     for sign in (1, -1):
         start = vertex(problem, mean, 11, sign)
         monkeypatch.setattr("aegis_opt.rounding._drawn._start", lambda *_, start=start: start)
         drawn = draw_tables(problem, mean, 150, np.random.default_rng(sign + 5))
-        found.append({"mi": get_measure("mi").many(list(drawn)), "along the start": (drawn * start).sum((1, 2))})
+        found.append(
+            {"mi": get_measure("mi").many(list(drawn)), "along the start": (drawn * start).sum((1, 2))}
+        )
     first = vertex(problem, mean, 11, 1)
     away = [abs(float(get_measure("mi").many([first])[0]) - np.median(one["mi"])) for one in found]
     assert min(away) > 5 * found[0]["mi"].std()  # the starts are far out, or agreement would say nothing
@@ -209,7 +215,7 @@ def test_tables_drawn_together_are_those_of_their_seed_and_differ() -> None:
 def test_what_cannot_be_drawn_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = LinearConstraint([[1, 1], [0, 0]], upper=1, name="first value")
     problem = Problem([View([0, 0], [[1, 1]])], constraints=[bound])
-    with pytest.raises(RoundingImpossible, match="extra constraints .first value.*'nearest'"):
+    with pytest.raises(RoundingImpossible, match=r"extra constraints .first value.*'nearest'"):
         round_table(problem, np.full((2, 2), 0.5), "drawn")
     with pytest.raises(RoundingImpossible, match="no table of whole numbers meets all totals"):
         round_table(ODD_TRIANGLES, np.full((6, 1), 0.5), "drawn")
