@@ -58,10 +58,11 @@ def draw_given_sums(
     open_ = (chance > 0.0) & (chance < 1.0) & (trials > 0)
     room = _added(groups, np.where(open_, trials, 0), len(sums))
     drawn[open_ & (left == room)[groups]] = trials[open_ & (left == room)[groups]]
-    rows = np.flatnonzero(open_ & ((left > 0) & (left < room))[groups])
+    uncertain = (left > 0) & (left < room)
+    rows = np.flatnonzero(open_ & uncertain[groups])
     if len(rows):
-        active, group = np.unique(groups[rows], return_inverse=True)
-        drawn[rows] = _draw(trials[rows], chance[rows], group, left[active], rng)
+        group = (np.cumsum(uncertain) - 1)[groups[rows]]
+        drawn[rows] = _draw(trials[rows], chance[rows], group, left[uncertain], rng)
     return drawn
 
 
