@@ -34,7 +34,7 @@ import numpy as np
 
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
-from aegis_opt.distances import Distance
+from aegis_opt.distances import Distance, Huber
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
@@ -46,6 +46,7 @@ CACHE_SIZE = 16
 LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
 LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
 SECONDS_TO_RETURN = 0.7  # seconds that an engine has after its time limit, to return what it has found
+_NO_SQUARE = 1e-5  # delta of the Huber distance, in cells of average size, below which it is that of l1
 LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
 _MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
@@ -303,6 +304,9 @@ def _cells(data: Stack, t: Any) -> Any:
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
         return data.weight @ cp.kl_div(t, data.prior)
+    if isinstance(costs.distance, Huber) and costs.distance.delta < _NO_SQUARE * float(np.min(costs.scale)):
+        # no engine tells its squares from its absolute values: beside these, delta is as good as 0
+        return (costs.weights * costs.scale * costs.distance.delta / costs.unit) @ cp.abs(t - data.prior)
     per_row = cp.multiply(costs.scale / costs.rows, t)
     return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from families import family
-from random_problems import Known, Wishes, contradicted, random_groups, random_known
+from random_problems import MODELLED, Known, Wishes, contradicted, random_groups, random_known
 
 import aegis_opt as ao
 from aegis_opt.analysis import optimal_range
@@ -67,7 +67,7 @@ def fractional_totals_of_three_views_are_met(seed: int) -> None:
     records = 10 ** rng.uniform(7, 14)
     truth = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
     problem = Problem.from_table(truth, [random_groups(rng, 8) for _ in range(3)])
-    for options in ({"solver": "ipf"}, {"solver": "convex", "norm": NORMS[seed % 4]}):
+    for options in ({"solver": "ipf"}, {"solver": "convex", "norm": NORMS[seed % len(NORMS)]}):
         result = ao.reconstruct(problem, **options)
         assert result.status in MET, (options, result)
 
@@ -124,7 +124,7 @@ def convex_tables_are_closest(seed: int) -> None:
     """The distance of `convex` and `ipf` is the least one of a model of the full problem."""
     rng = np.random.default_rng(seed)
     known, _ = random_known(rng, Wishes())
-    norm = NORMS[rng.integers(4)]
+    norm = MODELLED[rng.integers(len(MODELLED))]
     use_ipf = norm == "kl" and not known.constraints and rng.random() < 0.5
     options = {"solver": "ipf"} if use_ipf else {"solver": "convex", "norm": norm}
     result = ao.reconstruct(known.problem(), **options)
