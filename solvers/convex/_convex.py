@@ -200,7 +200,9 @@ class Convex(Minimiser):
         distances = data.reported(data.distances(cells))
         bounds = data.reported(data.bounds(multipliers, outcomes[0].tangent))
         resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
-        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        with np.errstate(invalid="ignore"):
+            gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)  # infinitely far: nothing is proved
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
         proved = (gaps <= PROVED_GAP) & (not timed_out or not self._has_ties)

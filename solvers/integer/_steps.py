@@ -98,10 +98,13 @@ class Steps(LayeredCost):
         return float(most.sum())
 
     def tangents(self, layers: IntArray, upper: IntArray) -> Segments:
-        """Every layer, whatever `layers`: CP-SAT gets all of them."""
+        """Every layer, whatever `layers`; those of one slope are one piece."""
         del layers
         zero = np.zeros_like(upper)
-        return self.segments(zero, zero, upper)
+        cell, start, end, slope = self.segments(zero, zero, upper)
+        first = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(slope, prepend=0) != 0))
+        last = np.append(first[1:], len(cell)) - 1
+        return Segments(cell[first], start[first], end[last], slope[first])
 
     def value(self, totals: IntArray) -> IntArray:
         base, extra = np.divmod(totals, self.multiplicity)
