@@ -196,7 +196,10 @@ def _active_set(
         corrected = np.where(~fixed & (x > program.upper + 1e-13), 1, corrected).astype(np.int8)
         moved = int((corrected != sides).sum())
         if moved == 0:
-            return _Tried(Point(np.clip(point.x, 0.0, program.upper), point.y, point.v), step, solved=True)
+            missed = program.right - program.C @ point.x
+            x = point.x + system.direction(np.zeros(len(x)), np.zeros(len(point.y)), missed).x
+            x = np.where(fixed, held, np.clip(x, 0.0, program.upper))
+            return _Tried(Point(x, point.y, point.v), step, solved=True)
         if moved >= changes and moved > 2:
             return _Tried(point, step, solved=False)
         changes, sides = moved, corrected
