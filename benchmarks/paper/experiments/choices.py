@@ -31,6 +31,7 @@ SAMPLING, SAMPLING_FAST = "sampling, row by row", "sampling, from one scan"
 MASCARA, MASCARA_FAST = "mascara, row by row", "mascara, from one scan"
 EXHAUSTIVE = "exhaustive"
 
+_FORM = 2  # of a file of trained scores: the second one has the log-loss
 _REPEATS = 3  # of what takes seconds; the median counts
 
 
@@ -146,7 +147,7 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
     for name in classifiers:
         path = None
         if settings.cache is not None:
-            key = f"{fingerprint}-{settings.seed}-{MAX_CATEGORIES}"
+            key = f"{fingerprint}-{settings.seed}-{MAX_CATEGORIES}-{_FORM}"
             path = settings.cache / f"{case.name}-{name}-{key}.csv"
             if path.exists():
                 parts.append(pd.read_csv(path))
