@@ -5,9 +5,9 @@ the configuration that this picks, without training anything.
 
 Every attribute is a category: its masked value, one-hot encoded (sparse); the most frequent `max_categories`
 of a column get a column each, the others and those not seen in training share one. Gradient boosting, which
-takes categories as they are, has their codes instead (at most 255 for each attribute; one not seen in training
-is missing). All classifiers see the same stratified split. Each trains on one thread, so that times are
-comparable and results repeat.
+takes categories as they are, has their codes instead: at most 255 of an attribute, and one not seen in
+training is missing. All classifiers see the same stratified split. Each trains on one thread, so that times
+are comparable and results repeat.
 """
 
 from __future__ import annotations
@@ -215,6 +215,8 @@ def _train_one(
         clock = _Lap()
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
+            if name in _DENSE_IF_NARROW and seen.shape[1] <= _NARROW:
+                seen, unseen = (part.toarray().astype(np.float32) for part in (seen, unseen))
             model.fit(seen, target[train])
         training, cpu_training = clock.lap()
         with threadpool_limits(1):
@@ -263,9 +265,7 @@ def _codes(max_categories: int | None) -> Any:
     from sklearn.preprocessing import OrdinalEncoder
 
     most = min(max_categories or _MOST_CODES, _MOST_CODES)
-    return OrdinalEncoder(
-        handle_unknown="use_encoded_value", unknown_value=float("nan"), max_categories=most
-    )
+    return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=float("nan"), max_categories=most)
 
 
 def _log_loss(model: Any, rows: Any, target: npt.NDArray[np.int64], n_seen: int) -> float:
@@ -339,6 +339,8 @@ _MAKERS: dict[str, Callable[[int], Any]] = {
 
 _ON_CODES = ("hgb",)  # take categories as they are
 _MOST_CODES = 255  # that gradient boosting takes
+_DENSE_IF_NARROW = ("rf",)  # the same trees, sooner by a factor of three
+_NARROW = 300  # columns
 
 
 def _require_sklearn() -> None:

@@ -175,7 +175,7 @@ class ExperimentResult:
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> ExperimentResult:
-        """Write each table as CSV, the page if there is one, and the figure as PNG; return the result that knows its files."""
+        """Write tables as CSV, the page if any, and the figure as PNG; return the result with its files."""
         files = []
         for name, table in {**self.tables, "claims": self.claims}.items():
             if len(table.columns):

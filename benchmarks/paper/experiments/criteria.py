@@ -1,4 +1,4 @@
-"""What configurations can be ranked by: measures, scores, models and the paper's baselines, each with its time."""
+"""What configurations can be ranked by, and how long it takes: measures, scores, models and baselines."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def run_experiment(
     settings : Settings, optional
         Data sets and sizes.
     output : path, optional
-        Folder for NAME-TABLE.csv, NAME.png and for some NAME.md; trained scores are kept in its folder `trained`, where other
-        experiments find them.
+        Folder for NAME-TABLE.csv, NAME.png and for some NAME.md; trained scores are kept in its folder
+        `trained`, where other experiments find them.
 
     Returns
     -------

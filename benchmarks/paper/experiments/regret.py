@@ -141,7 +141,7 @@ def mean_tau(order: pd.Series, results: pd.DataFrame) -> float:
     found = [
         kendalltau(order.reindex(results.index), results[name]).statistic
         for name in results
-        if results[name].notna().all() and results[name].nunique() > 1
+        if results[name].notna().all() and results[name].min() < results[name].max()
     ]
     return float(np.mean(found)) if found else float("nan")
 
@@ -203,14 +203,18 @@ def spread(picks: pd.DataFrame, repeats: int) -> pd.DataFrame:
 def draw(tables: Tables) -> Figure:
     """Draw the regret of every criterion, a panel for each data set and one for the mean."""
     table = tables["regret"].set_index("method").filter(like="regret, ")
-    figure, axes = new_figure(3.2 * len(table.columns) + 2, 0.25 * len(table) + 1.2, columns=len(table.columns))
+    figure, axes = new_figure(
+        3.2 * len(table.columns) + 2, 0.25 * len(table) + 1.2, columns=len(table.columns)
+    )
     for ax, column in zip(axes[0], table, strict=True):
         values = table[column].iloc[::-1]
         colours = ["tab:blue" if name.startswith("auto") else "tab:gray" for name in values.index]
         ax.barh(range(len(values)), values, color=colours)
         for y, value in enumerate(values):
             ax.annotate(f"{value:.2f}", (value, y), (3, -3), textcoords="offset points", fontsize=7)
-        ax.set_yticks(range(len(values)), values.index if ax is axes[0, 0] else [""] * len(values), fontsize=8)
+        ax.set_yticks(
+            range(len(values)), values.index if ax is axes[0, 0] else [""] * len(values), fontsize=8
+        )
         ax.margins(x=0.18, y=0.01)
         ax.set_title(column.removeprefix("regret, "))
         ax.set_xlabel("points lost")
@@ -241,14 +245,14 @@ EXPERIMENT = Experiment(
     page=write_page,
     takes=("measures", "classifiers", "configurations", "seed", "n_jobs", "repeats"),
     notes=(
-        "Regret: accuracy points (of a hundred) that the pick loses to the best configuration of a classifier, "
-        "mean over the classifiers; accuracies are means over repeated stratified 70/30 splits. The best of "
-        "noisy accuracies is too high by chance, so regrets are rather too large than too small. tau: Kendall's "
-        "tau-b of the order with the accuracies, and with minus the log-losses of classifiers that give "
-        "probabilities, mean over the classifiers. 'best single pick' is the configuration of the highest mean "
-        "accuracy: no pick for all classifiers loses less, and it takes training them all. 'random pick' is "
-        "the mean over the configurations. Seconds are from the file on disk to the pick, libraries loaded, on "
-        "the wall; Mascara and Sampling mask row by row, as the paper describes them."
+        "Regret: accuracy points (of a hundred) that the pick loses to the best configuration of a "
+        "classifier, mean over the classifiers; accuracies are means over repeated stratified 70/30 splits. "
+        "The best of noisy accuracies is too high by chance, so regrets are rather too large than too small. "
+        "tau: Kendall's tau-b of the order with the accuracies, and with minus the log-losses of classifiers "
+        "that give probabilities, mean over the classifiers. 'best single pick' is the configuration of the "
+        "highest mean accuracy: no pick for all classifiers loses less, and it takes training them all. "
+        "'random pick' is the mean over the configurations. Seconds are from the file on disk to the pick, "
+        "libraries loaded, on the wall; Mascara and Sampling mask row by row, as the paper describes them."
     ),
     claims=tuple(
         Claim(dataset, "accuracy lost by g3, mean over classifiers, points", 0, 7, _lost(dataset, "g3"))

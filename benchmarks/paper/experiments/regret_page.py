@@ -1,4 +1,4 @@
-"""The accuracy lost by every criterion as a page: each number and each comparison is computed from the tables."""
+"""The accuracy lost by every criterion as a page: every number on it is computed from the tables."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _INTRODUCTION = """\
 .venv/bin/python -m benchmarks.paper regret --data path/to/folders -o out
 ```
 
-This page is the file `out/regret.md` that the command writes. The advice is about configurations; people train models.
-*Regret* is the accuracy, in points of a hundred, that the pick of a criterion loses to the best configuration of a
-classifier, mean over {classifiers}. Accuracies are means over {splits} of the records into 70% to
-train on and 30% to test on. The best of many noisy accuracies is too high by chance, so regrets are rather too large
-than too small."""
+This page is the file `out/regret.md` that the command writes. The advice is about configurations; people
+train models. *Regret* is the accuracy, in points of a hundred, that the pick of a criterion loses to the best
+configuration of a classifier, mean over {classifiers}. Accuracies are means over {splits}
+of the records into 70% to train on and 30% to test on. The best of many noisy accuracies is too high by
+chance, so regrets are rather too large than too small."""
 
 _COLUMNS = """\
-Columns: *needs* is what a criterion is computed from: tables of an attribute and the label, counts of pairs of
-attributes, or the rows themselves. *tau* is Kendall's tau-b of the order of all configurations with their accuracies,
-and with their held-out log-losses for the classifiers that give probabilities, mean over classifiers and data sets. *s* is
-seconds on the wall from the file on disk to the pick, libraries loaded, on shared cores: compare ratios. Mascara and
-Sampling mask row by row, as the paper describes them. *{best}* is the configuration of the highest mean accuracy; no pick
-for all classifiers can lose less, and its time is that of training all of them once. *{random}* is the mean over the
-configurations."""
+*needs* is what a criterion is computed from: tables of an attribute and the label, counts of pairs of
+attributes, or the rows themselves. *tau* is Kendall's tau-b of the order of all configurations with their
+accuracies, and with their held-out log-losses for the classifiers that give probabilities, mean over
+classifiers and data sets. *s* is seconds on the wall from the file on disk to the pick, libraries loaded, on
+shared cores: compare ratios. Mascara and Sampling mask row by row, as the paper describes them. *{best}* is
+the configuration of the highest mean accuracy; no pick for all classifiers loses less, and its time is that of
+training all of them on one split. *{random}* is the mean over the configurations."""
 
 
 def write_page(tables: Tables) -> str:
@@ -90,10 +90,10 @@ def _on_advice(summary: pd.DataFrame) -> list[str]:
     each = summary.set_index("method").filter(like="regret, ").drop(columns=f"regret, {MEAN}")
     worst = each.loc[AUTO_SCORES]
     return [
-        f"**Advice without a named measure** (`auto`) loses {lost[AUTO_SCORES]:.2f} points on average where scores are "
-        f"shared (at most {worst.max():.2f}, on {str(worst.idxmax()).removeprefix('regret, ')}), "
-        f"{lost[AUTO_RACE]:.2f} where a race is shared, and {lost[AUTO_TABLES]:.2f} from tables alone. A random pick loses "
-        f"{lost[RANDOM]:.2f}, the best single pick {lost[BEST_SINGLE]:.2f}."
+        f"**Advice without a named measure** (`auto`) loses {lost[AUTO_SCORES]:.2f} points on average where "
+        f"scores are shared (at most {worst.max():.2f}, on {str(worst.idxmax()).removeprefix('regret, ')}), "
+        f"{lost[AUTO_RACE]:.2f} where a race is shared, and {lost[AUTO_TABLES]:.2f} from tables alone. A "
+        f"random pick loses {lost[RANDOM]:.2f}, the best single pick {lost[BEST_SINGLE]:.2f}."
     ]
 
 
@@ -109,10 +109,10 @@ def _on_criteria(summary: pd.DataFrame) -> list[str]:
     baselines = [name for name in lost.index if name.startswith(("mascara", "sampling"))]
     others = ", ".join(f"{name.replace(', ', ' by ')} {lost[name]:.2f}" for name in baselines)
     return [
-        f"**Criteria**, from the least regret: of single tables {from_least(MEASURES)}; of pairs {from_least(counts)}. "
-        f"The race loses {lost['race']:.2f}, logistic regression on 2,000 rows of every configuration "
-        f"{lost[SAMPLED_MODEL]:.2f}, on all rows {lost[WHOLE_MODEL]:.2f}; the paper's baselines: {others}. "
-        f"Highest tau with the accuracies: {_highest(tau)}."
+        f"**Criteria**, from the least regret: of single tables {from_least(MEASURES)}; of pairs "
+        f"{from_least(counts)}. The race loses {lost['race']:.2f}, logistic regression on 2,000 rows of "
+        f"every configuration {lost[SAMPLED_MODEL]:.2f}, on all rows {lost[WHOLE_MODEL]:.2f}; the paper's "
+        f"baselines: {others}. Highest tau with the accuracies: {_highest(tau)}."
     ]
 
 
@@ -122,8 +122,10 @@ def _highest(tau: pd.Series) -> str:
 
 
 def _on_time(summary: pd.DataFrame) -> list[str]:
-    seconds = summary.set_index("method").filter(like="seconds, ").rename(
-        columns=lambda name: name.removeprefix("seconds, ")
+    seconds = (
+        summary.set_index("method")
+        .filter(like="seconds, ")
+        .rename(columns=lambda name: name.removeprefix("seconds, "))
     )
     sentences = []
     for method, other in ((AUTO_SCORES, SAMPLED_MODEL), ("race", SAMPLED_MODEL), ("race", WHOLE_MODEL)):
@@ -140,8 +142,8 @@ def _on_noise(spread: pd.DataFrame) -> list[str]:
         f"{row['largest standard error']:.2f} on {row['dataset']}" for _, row in spread.iterrows()
     )
     return [
-        f"**Noise.** The largest standard error of a regret over the splits is {text} (splits share records, so the true "
-        "errors are larger). Smaller differences between criteria say nothing."
+        f"**Noise.** The largest standard error of a regret over the splits is {text} (splits share records, "
+        "so the true errors are larger). Smaller differences between criteria say nothing."
     ]
 
 
