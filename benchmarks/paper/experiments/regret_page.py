@@ -38,8 +38,8 @@ attributes, or the rows themselves. *tau* is Kendall's tau-b of the order of all
 accuracies, and with their held-out log-losses for the classifiers that give probabilities, mean over
 classifiers and data sets. *s* is seconds on the wall from the file on disk to the pick, libraries loaded, on
 shared cores: compare ratios. Mascara and Sampling mask row by row, as the paper describes them. *{best}* is
-the configuration of the highest mean accuracy; no pick for all classifiers loses less, and its time is that of
-training all of them on one split. *{random}* is the mean over the configurations."""
+the configuration of the highest mean accuracy; no pick for all classifiers loses less, and its time is that
+of training all of them on one split. *{random}* is the mean over the configurations."""
 
 
 def write_page(tables: Tables) -> str:
