@@ -9,7 +9,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -35,7 +35,7 @@ CONFIGURATIONS = 50
 CLASSIFIERS = ("nb", "svm", "sgd", "lr")  # the quick ones: what takes longer is slower still
 
 
-def in_turns(work: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+def in_turns(work: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """Median seconds of each piece of work, run one after the other, after one run of each to warm up."""
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(repeats + 1):

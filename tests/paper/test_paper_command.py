@@ -161,7 +161,10 @@ def test_an_unknown_experiment_lists_what_exists(run: Run, files: Path) -> None:
         (["mlp", "--hierarchies", "d"], "--hierarchies: not an option of mlp"),
         (["parameters", "--seed", "1"], "--seed: not an option of parameters"),
         (["generalization", "scalability", "--json"], "--json: name one experiment"),
-        (["mlp", "--data", "d", "--classifier", "xgb"], "unknown classifier 'xgb': did you mean 'hgb'? Known: hgb, lr"),
+        (
+            ["mlp", "--data", "d", "--classifier", "xgb"],
+            "unknown classifier 'xgb': did you mean 'hgb'? Known: hgb, lr",
+        ),
         (["tvd", "--data", "nowhere"], "no data.csv with configurations.json in nowhere"),
         (["generalization", "--seed", "-1"], "seed must be a whole number from 0"),
     ],

@@ -191,6 +191,23 @@ def test_baselines_rank_as_they_do_from_one_scan() -> None:
     assert all(set(ranked.order.index) == set(scanned.index) for ranked in found.values())
 
 
+def test_what_masks_row_by_row_is_kept_with_its_time(
+    outcome: Callable[[], tuple[ExperimentResult, Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, folder = outcome()
+
+    def never(*_: object) -> None:
+        raise AssertionError("it is kept")
+
+    monkeypatch.setattr(criteria, "rowwise_mascara", never)
+    monkeypatch.setattr(criteria, "rowwise_sampling", never)
+    again = run_experiment("regret", SETTINGS, folder)
+    before, after = (each.tables["picks"].set_index("method") for each in (found, again))
+    kept = [criteria.MASCARA, "sampling, mi"]
+    pd.testing.assert_frame_equal(before.loc[kept], after.loc[kept])
+    assert len(list((folder / "row-by-row").iterdir())) == 2
+
+
 def test_a_forest_on_dense_columns_is_that_on_sparse_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     masks = Configurations({"open": {"age": Identity()}, "closed": {"age": Suppress()}})
     found = []

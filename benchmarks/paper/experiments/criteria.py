@@ -8,13 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt._files import atomic_path
 from aegis_opt.advisor import advise
 from aegis_opt.harness import Case
 from aegis_opt.masks import Configurations
 from aegis_opt.scores import Model
 from aegis_opt.summary import summarize
 from benchmarks.paper.experiments.base import Settings
-from benchmarks.paper.experiments.choices import Clock, read_frame
+from benchmarks.paper.experiments.choices import Clock, fingerprint_of, read_frame
 from benchmarks.paper.rowwise import rowwise_mascara, rowwise_sampling
 
 MEASURES = ("mi", "chi2", "g3", "chi2_corrected", "mi_loo")
@@ -53,7 +54,11 @@ class Ranked:
 
 
 def rankings(case: Case, settings: Settings) -> Iterator[Ranked]:
-    """Rank the configurations of a data set by every criterion, each from the file on disk."""
+    """Rank the configurations of a data set by every criterion, each from the file on disk.
+
+    What masks row by row takes minutes and does not change with the library, so it is kept beside the trained
+    scores, with its time, where these are kept.
+    """
     label, masks = case.label, case.configurations
     assert label is not None
     assert isinstance(masks, Configurations)
@@ -79,34 +84,47 @@ def rankings(case: Case, settings: Settings) -> Iterator[Ranked]:
         AUTO_TABLES: ("tables", advised("auto")),
         SAMPLED_MODEL: ("rows", scored("model", Model(seed=seed))),
         WHOLE_MODEL: ("rows", scored("model", Model(rows=None, seed=seed))),
-        MASCARA: ("rows", lambda: -rowwise_mascara(read_frame(case), masks)),
     }
-    advised("auto", share="scores")()  # loads what has to be loaded
-    total = len(work) + 1
-    for done, (method, (needs, rank)) in enumerate(work.items()):
+    row_by_row: dict[str, Callable[[], pd.DataFrame]] = {
+        MASCARA: lambda: rowwise_mascara(read_frame(case), masks).to_frame(MASCARA),
+        "sampling": lambda: rowwise_sampling(
+            read_frame(case), label, masks, settings.measures, seed
+        ).add_prefix("sampling, "),
+    }
+
+    def tell(method: str, done: int) -> None:
         if settings.progress is not None:
-            settings.progress(f"{case.name}: ranking by {method}", done, total)
-        order, clock = _timed(rank)
-        yield _ranked(method, needs, order, clock)
-    if settings.progress is not None:
-        settings.progress(f"{case.name}: ranking by sampling", total - 1, total)
-    deviations, clock = _timed(
-        lambda: rowwise_sampling(read_frame(case), label, masks, settings.measures, seed)
-    )
-    for measure in settings.measures:
-        yield _ranked(f"sampling, {measure}", "rows", -deviations[measure], clock)
+            settings.progress(f"{case.name}: ranking by {method}", done, len(work) + len(row_by_row))
+
+    advised("auto", share="scores")()  # loads what has to be loaded
+    for done, (method, (needs, rank)) in enumerate(work.items()):
+        tell(method, done)
+        clock = Clock()
+        order = clock(rank)
+        if clock.seconds < _LONG:
+            for _ in range(_ENOUGH - 1):
+                clock(rank)
+        best = order.attrs["best"]
+        yield Ranked(method, needs, best, order, clock.seconds, clock.cpu_seconds)
+    for done, (name, estimate) in enumerate(row_by_row.items(), start=len(work)):
+        tell(name, done)
+        found = _kept(name, estimate, case, settings)
+        times = found["seconds"].iloc[0], found["cpu_seconds"].iloc[0]
+        for method in found.columns.drop(["seconds", "cpu_seconds"]):
+            yield Ranked(method, "rows", str(found[method].idxmin()), -found[method], *times)
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, Clock]:
-    """Run once, or three times what is quick."""
+def _kept(name: str, estimate: Callable[[], pd.DataFrame], case: Case, settings: Settings) -> pd.DataFrame:
+    """Estimate and add the time, or read what an earlier run has kept."""
+    path = None
+    if settings.cache is not None:
+        key = f"{fingerprint_of(case, read_frame(case))}-{settings.seed}-{'-'.join(settings.measures)}"
+        path = settings.cache.with_name("row-by-row") / f"{case.name}-{name}-{key}.csv"
+        if path.exists():
+            return pd.read_csv(path, index_col=0)
     clock = Clock()
-    found = clock(work)
-    if clock.seconds < _LONG:
-        for _ in range(_ENOUGH - 1):
-            clock(work)
-    return found, clock
-
-
-def _ranked(method: str, needs: str, order: pd.Series, clock: Clock) -> Ranked:
-    best = order.attrs.get("best") or str(order.idxmax())
-    return Ranked(method, needs, best, order, clock.seconds, clock.cpu_seconds)
+    found: pd.DataFrame = clock(estimate).assign(seconds=clock.seconds, cpu_seconds=clock.cpu_seconds)
+    if path is not None:
+        with atomic_path(path) as temporary:
+            found.to_csv(temporary)
+    return found

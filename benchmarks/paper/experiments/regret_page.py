@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.paper.experiments.base import Tables
@@ -45,7 +46,7 @@ of training all of them on one split. *{random}* is the mean over the configurat
 def write_page(tables: Tables) -> str:
     """Write the page as Markdown."""
     summary, picks = tables["regret"], tables["picks"]
-    classifiers = [name.removeprefix("regret, ") for name in picks if name.startswith("regret, ")]
+    classifiers = picks.columns[picks.columns.str.startswith("regret, ")].str.removeprefix("regret, ")
     splits = int(tables["spread"]["splits"].iloc[0])
     parts = [
         _INTRODUCTION.format(
@@ -156,7 +157,7 @@ def _capital(text: str) -> str:
 
 
 def _number(value: float, *, seconds: bool) -> str:
-    if pd.isna(value):
+    if np.isnan(value):
         return ""
     return f"{value:.2g}" if seconds and value < 10 else f"{value:.0f}" if seconds else f"{value:.2f}"
 
