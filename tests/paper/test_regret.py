@@ -103,7 +103,7 @@ def test_tau_is_the_mean_over_classifiers_that_tell_configurations_apart(scores:
 def test_limits_compare_the_mean_and_the_worst_data_set() -> None:
     methods = list(dict.fromkeys(method for method, _, _ in LIMITS))
     picks = pd.DataFrame(
-        {"dataset": dataset, "method": method, "needs": "", "regret": value, "seconds": 1.0}
+        {"dataset": dataset, "method": method, "needs": "", "regret": value, "cpu_seconds": 1.0}
         | {"tau, accuracy": 0.0, "tau, log-loss": 0.0}
         for method in methods
         for dataset, value in (("d", 0.0), ("e", 1.6))

@@ -37,10 +37,10 @@ _COLUMNS = """\
 *needs* is what a criterion is computed from: tables of an attribute and the label, counts of pairs of
 attributes, or the rows themselves. *tau* is Kendall's tau-b of the order of all configurations with their
 accuracies, and with their held-out log-losses for the classifiers that give probabilities, mean over
-classifiers and data sets. *s* is seconds on the wall from the file on disk to the pick, libraries loaded, on
-shared cores: compare ratios. Mascara and Sampling mask row by row, as the paper describes them. *{best}* is
-the configuration of the highest mean accuracy; no pick for all classifiers loses less, and its time is that
-of training all of them on one split. *{random}* is the mean over the configurations."""
+classifiers and data sets. *s* is processor seconds, all threads, from the file on disk to the pick, libraries
+loaded. Mascara and Sampling mask row by row, as the paper describes them. *{best}* is the configuration
+of the highest mean accuracy; no pick for all classifiers loses less, and its time is that of training all of
+them on one split. *{random}* is the mean over the configurations."""
 
 
 def write_page(tables: Tables) -> str:
@@ -69,8 +69,8 @@ def _shown(summary: pd.DataFrame) -> pd.DataFrame:
     """The summary with short headings and few digits."""
     table = summary[["method", "needs"]].copy()
     for column in summary.columns[2:]:
-        name = column.removeprefix("regret, ").replace("seconds, ", "s, ")
-        table[name] = [_number(value, seconds=column.startswith("seconds")) for value in summary[column]]
+        name = column.removeprefix("regret, ").replace("cpu, ", "s, ")
+        table[name] = [_number(value, seconds=column.startswith("cpu")) for value in summary[column]]
     return table
 
 
@@ -125,14 +125,14 @@ def _highest(tau: pd.Series) -> str:
 def _on_time(summary: pd.DataFrame) -> list[str]:
     seconds = (
         summary.set_index("method")
-        .filter(like="seconds, ")
-        .rename(columns=lambda name: name.removeprefix("seconds, "))
+        .filter(like="cpu, ")
+        .rename(columns=lambda name: name.removeprefix("cpu, "))
     )
     sentences = []
     for method, other in ((AUTO_SCORES, SAMPLED_MODEL), ("race", SAMPLED_MODEL), ("race", WHOLE_MODEL)):
         ratios = seconds.loc[other] / seconds.loc[method]
-        text = ", ".join(f"{value:.2g} times on {name}" for name, value in ratios.items())
-        sentences.append(f"{_capital(other)} takes {text} as long as {_quoted(method)}")
+        text = ", ".join(f"{value:.1f} ({name})" for name, value in ratios.items())
+        sentences.append(f"{_capital(other)}: {text} times the processor time of {_quoted(method)}")
     return ["**Time.** " + ". ".join(sentences) + "."]
 
 
