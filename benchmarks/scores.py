@@ -1,12 +1,12 @@
 """What scores cost and whether they are right: against ridge on rows, bare group-bys, plain advice, models.
 
-Every comparison is a ratio of times from one run, taken in turns.
+Every comparison is a ratio of times from one run, taken in turns. Times are on the wall and, in brackets, of
+the processor, all threads, which other work disturbs less.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -35,15 +35,25 @@ CONFIGURATIONS = 50
 CLASSIFIERS = ("nb", "svm", "sgd", "lr")  # the quick ones: what takes longer is slower still
 
 
-def in_turns(work: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median seconds of each piece of work, run one after the other, after one run of each to warm up."""
-    times: dict[str, list[float]] = {name: [] for name in work}
+Times = dict[str, list[float]]
+"""What was run -> its median wall time and its median processor time of all threads, in seconds."""
+
+
+def in_turns(work: Mapping[str, Callable[[], Any]], repeats: int) -> Times:
+    """Time pieces of work, run one after the other, after one run of each to warm up."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
     for _ in range(repeats + 1):
         for name, run in work.items():
-            start = time.perf_counter()
+            start, cpu = time.perf_counter(), time.process_time()
             run()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each[1:]) for name, each in times.items()}
+            times[name].append((time.perf_counter() - start, time.process_time() - cpu))
+    return {name: np.median(each[1:], axis=0).tolist() for name, each in times.items()}
+
+
+def ratios(times: Times, name: str, other: str) -> str:
+    """How many times as long one takes as the other: on the wall, and by the processor."""
+    wall, cpu = (times[name][i] / times[other][i] for i in range(2))
+    return f"{wall:.2f} ({cpu:.2f})"
 
 
 def advice_by(source: Any, label: str | None, configurations: Any, score: str | None = None) -> ao.Advice:
@@ -60,7 +70,7 @@ def bare_pair_group_bys(path: Path, attributes: int) -> None:
             connection.execute(query).fetchnumpy()
 
 
-def measure_pairs(path: str, attributes: int, repeats: int) -> dict[str, float]:
+def measure_pairs(path: str, attributes: int, repeats: int) -> Times:
     """Time r2_gcv of all configurations and the bare group-bys of all pairs, in turns."""
     configurations = draw_configurations(attributes, CONFIGURATIONS)
     return in_turns(
@@ -85,34 +95,34 @@ def pairs(arguments: argparse.Namespace) -> None:
     path = make_parquet(arguments.work, arguments.rows, attributes)
     found = in_a_process(HERE, "measure_pairs", path=path, attributes=attributes, repeats=arguments.repeats)
     print(f"r2_gcv: {arguments.rows:,} rows, {attributes} attributes, {CONFIGURATIONS} configurations")
-    print(f"  bare DuckDB group-bys of {attributes * (attributes - 1) // 2} pairs {found['bare']:8.2f} s")
-    print(f"  summarize + advise           {found['ours']:8.2f} s")
-    print(f"  ratio                        {found['ours'] / found['bare']:8.2f}     (wanted: at most 3)")
+    print(f"  bare DuckDB group-bys of {attributes * (attributes - 1) // 2} pairs {_seconds(found['bare'])}")
+    print(f"  summarize + advise             {_seconds(found['ours'])}")
+    print(f"  ratio {ratios(found, 'ours', 'bare')} (wanted: at most 3)")
 
 
 def growth(arguments: argparse.Namespace) -> None:
     """Print times for more and more attributes."""
     print(f"r2_gcv with growing attributes: {arguments.small_rows:,} rows, {CONFIGURATIONS} configurations")
-    print(f"  {'attributes':>10}{'pairs':>7}{'bare s':>9}{'ours s':>9}{'ratio':>7}{'s per 100 pairs':>17}")
+    print(f"  {'attributes':>10}{'pairs':>7}{'bare':>16}{'ours':>16}{'ratio':>14}{'ms a pair (cpu)':>17}")
     times = []
     for attributes in ATTRIBUTES:
         path = make_parquet(arguments.work, arguments.small_rows, attributes)
         found = in_a_process(HERE, "measure_pairs", path=path, attributes=attributes, repeats=1)
         n_pairs = attributes * (attributes - 1) // 2
-        times.append(found["ours"])
+        times.append(found["ours"][1])
         print(
-            f"  {attributes:10}{n_pairs:7}{found['bare']:9.2f}{found['ours']:9.2f}"
-            f"{found['ours'] / found['bare']:7.2f}{100 * found['ours'] / n_pairs:17.3f}",
+            f"  {attributes:10}{n_pairs:7}{_seconds(found['bare']):>16}{_seconds(found['ours']):>16}"
+            f"{ratios(found, 'ours', 'bare'):>14}{1000 * times[-1] / n_pairs:17.1f}",
             flush=True,
         )
     slope = np.polyfit(np.log(ATTRIBUTES), np.log(times), 1)[0]
-    print(f"  slope of log time over log attributes {slope:.2f} (2 is that of the number of pairs)")
+    print(f"  slope of log processor time over log attributes {slope:.2f} (2 is that of the number of pairs)")
 
 
 def plain(arguments: argparse.Namespace) -> None:
     """Compare scores with plain advice on the same data, from a frame and from the file."""
     print("Scores against plain summarize + advise (wanted on income and hotel: r2_gcv at most 3x, r2_cv 8x)")
-    print(f"  {'':13}{'from':>7}{'plain ms':>10}{'r2_gcv ms':>11}{'ratio':>7}{'r2_cv ms':>11}{'ratio':>7}")
+    print(f"  {'':13}{'from':>6}{'plain':>16}{'r2_gcv':>16}{'ratio':>14}{'r2_cv':>16}{'ratio':>14}")
     for data in _data(arguments):
         for title, source in _sources(data).items():
             work = {
@@ -120,12 +130,11 @@ def plain(arguments: argparse.Namespace) -> None:
                 for score in (None, "r2_gcv", "r2_cv")
             }
             found = in_turns(work, arguments.repeats)
-            gcv, cv = found["r2_gcv"], found["r2_cv"]
-            print(
-                f"  {data.name:13}{title:>7}{1000 * found['plain']:10.0f}{1000 * gcv:11.0f}"
-                f"{gcv / found['plain']:7.2f}{1000 * cv:11.0f}{cv / found['plain']:7.2f}",
-                flush=True,
+            compared = "".join(
+                f"{_seconds(found[score]):>16}{ratios(found, score, 'plain'):>14}"
+                for score in ("r2_gcv", "r2_cv")
             )
+            print(f"  {data.name:13}{title:>6}{_seconds(found['plain']):>16}{compared}", flush=True)
 
 
 def small(arguments: argparse.Namespace) -> None:
@@ -135,19 +144,16 @@ def small(arguments: argparse.Namespace) -> None:
     print("summarize + advise from a frame in memory against training one classifier on all configurations")
     print("(wanted: at most 60 ms for 5,000 rows, 9 attributes, 50 configurations, and a tenth of each)")
     for data in _data(arguments):
-        found = in_turns(
-            {"advice": partial(advice_by, data.frame, data.label, data.configurations)}, 2 * arguments.repeats
-        )
+        advice = partial(advice_by, data.frame, data.label, data.configurations)
+        found = in_turns({"advice": advice}, 4 * arguments.repeats)
         n, m = len(data.frame), len(data.attributes)
         print(f"  {data.name}: {n:,} x {m}, {len(data.configurations)} configurations", end="")
-        print(f"   {1000 * found['advice']:.0f} ms", flush=True)
+        print(f"   {_milliseconds(found['advice'])}", flush=True)
         for classifier in CLASSIFIERS:
             trained = train_and_score(data.frame, data.label, data.configurations, [classifier])
-            seconds = float(trained["seconds"].sum())
-            print(
-                f"    {classifier:10}{1000 * seconds:8.0f} ms   ratio {seconds / found['advice']:.1f}",
-                flush=True,
-            )
+            found[classifier] = trained[["seconds", "cpu_seconds"]].sum().tolist()
+            ratio = ratios(found, classifier, "advice")
+            print(f"    {classifier:8}{_milliseconds(found[classifier]):>24}   ratio {ratio}", flush=True)
 
 
 def memory(arguments: argparse.Namespace) -> None:
@@ -190,6 +196,14 @@ def race(arguments: argparse.Namespace) -> None:
             seconds.append(time.perf_counter() - start)
         same = "the same winner" if winners[0] == winners[1] else "DIFFERENT WINNERS"
         print(f"  {data.name:13}{seconds[0]:6.1f} s {seconds[1]:6.1f} s   {winners[0]}, {same}", flush=True)
+
+
+def _seconds(times: list[float]) -> str:
+    return f"{times[0]:.2f} ({times[1]:.2f}) s"
+
+
+def _milliseconds(times: list[float]) -> str:
+    return f"{1000 * times[0]:.0f} ({1000 * times[1]:.0f}) ms"
 
 
 def _data(arguments: argparse.Namespace) -> list[Input]:
