@@ -114,7 +114,9 @@ class Advisor:
                 "with folds, such as r2_cv, say by themselves what cannot be told apart"
             )
         if scored:
-            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
+            shared = self._scores[str(chosen)]
+            folds_of = self._scores.get("r2_cv", shared) if chosen == "r2_gcv" else shared
+            advice = by_score(str(chosen), shared, folds_of, summary.attributes, self._coarseness())
             advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
             advice = self._by_tables(chosen, seed, given, bootstrap, progress)
@@ -234,13 +236,15 @@ class Advisor:
         spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
         scores = advice.masked.mean(axis=1)
         behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]
-        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index)
+        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index, dtype=float)
         order = list(advice.ranking["configuration"])
         close = tuple(name for name in order if behind[name] <= width[name] + TIE * abs(scores[best]))
         close = (best, *(name for name in close if name != best))
         return replace(
             advice,
-            ranking=with_differences(advice.ranking, behind[order].to_numpy(), width[order].to_numpy()),
+            ranking=with_differences(
+                advice.ranking, behind[order].to_numpy(float), width[order].to_numpy(float)
+            ),
             equivalent=close,
             warnings=advice.warnings + tuple(warnings_about_close_ones(close, self._coarseness())),
         )
@@ -295,7 +299,8 @@ class Advisor:
         degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
-        ranking = deviation.ranking(low, high, known=bool((attributes["disclosed"] == 1).all()))
+        known = bool((attributes["disclosed"] == 1).all())
+        ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
         warnings = [DEGENERATE]
         if not degenerate:
             warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
@@ -352,6 +357,7 @@ class Advisor:
                     "values": attribute.n_values,
                     "masked_tables": len(attribute.tables),
                     "estimate": float(deviation.unmasked[:, :, i].mean()),
+                    **(deviation.spread(i) if question.draws else {}),
                     "low": interval.low if np.isfinite(interval.low) else np.nan,
                     "high": interval.high if np.isfinite(interval.high) else np.nan,
                     "residual": found.residual,
@@ -360,6 +366,8 @@ class Advisor:
                     "disclosed": disclosed,
                 }
             )
+            if any(result.choice for result in found.solved):
+                rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
 
 
@@ -405,7 +413,9 @@ def advise(
         configuration from its own view (Algorithm 1 of the Aegis paper); without integrality that estimate is
         0 for every configuration, and no winner is named.
     rounding : str, optional
-        Make fractional tables whole; see `aegis_opt.rounding`.
+        Make fractional tables whole; see `aegis_opt.rounding`. "drawn" estimates the size of the deviation:
+        raw tables have sampling noise, which smooth tables lack and drawn ones have. `pud` is then the mean
+        over draws, with their 5% and 95% points beside it.
     seed : int
         Of random roundings and solvers.
     replicates : int, optional

@@ -24,11 +24,16 @@ _TAU = " With one attribute, r2 is Goodman and Kruskal's tau, the measure gk_tau
 
 
 def by_score(
-    name: str, shared: SharedScore, attributes: Iterable[str], coarseness: Mapping[str, float]
+    name: str,
+    shared: SharedScore,
+    folds_of: SharedScore,
+    attributes: Iterable[str],
+    coarseness: Mapping[str, float],
 ) -> Advice:
     """Rank configurations by a score of all masked attributes together.
 
-    `coarseness` says which of two configurations that cannot be told apart shows less, where that is known.
+    The folds of `folds_of`, which may be another score, tell which configurations cannot be told apart;
+    `coarseness` says which of these shows less, where that is known.
     """
     names = list(shared.values)
     values = _known(shared.values.values())
@@ -55,8 +60,8 @@ def by_score(
     winner = int(order[0])
     found = bool(np.isfinite(values[winner]))
     equivalent: tuple[str, ...] = ()
-    if shared.folds is not None and found:
-        folds = np.array([_known(each) for each in shared.folds.values()])
+    if folds_of.folds is not None and found:
+        folds = np.array([_known(folds_of.folds[each]) for each in names])
         folds[stages != stages[winner]] = np.nan
         behind, width = differences_to(folds, winner)
         ranking = with_differences(ranking, behind, width)

@@ -133,6 +133,8 @@ def warnings_about_tables(
         for name, attribute in summary.attributes.items()
         if attribute.coarsening is not None
     ]
+    for warning, names in _by_warning(estimates).items():
+        found.append(f"not smooth: {_list(names)}: {warning}")
     repaired = {name: estimate.changes for name, estimate in estimates.items() if estimate.changes}
     if repaired:
         example = next(iter(repaired.values()))[0]
@@ -158,6 +160,15 @@ def warnings_about_tables(
                 found.append(f"not converged: {miss}; raise max_iterations or time_limit.")
             else:
                 found.append(f"totals not kept: {miss}, because {_breaks_totals(question.solver)}.")
+    return found
+
+
+def _by_warning(estimates: Mapping[str, Estimate]) -> dict[str, list[str]]:
+    """Return what reconstructions warn about, with the attributes that it is about."""
+    found: dict[str, list[str]] = {}
+    for name, estimate in estimates.items():
+        for warning in dict.fromkeys(result.warning for result in estimate.solved if result.warning):
+            found.setdefault(warning, []).append(name)
     return found
 
 

@@ -95,7 +95,7 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
         name = _explained(arguments)
         show_table(console, explanation_table(advice, name), width=80)
         change = advice.suggest(name)
-        facts.append(("Change", "no other mask of the configurations gains" if change is None else change))
+        facts.append(("Change", str(change or "no other mask of the configurations gains")))
     if advice.best is not None:
         at_random = advice.ranking[advice.ranked_by].mean()
         facts.append(("At random", f"{at_random:.{decimals_of(advice)}f} on average"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis_opt._blas import one_blas_thread
 from aegis_opt.scores._least_squares import PENALTY, Design, FloatArray, centred, generalised_cross_validation
 from aegis_opt.scores._masked_records import MaskedRecords, Refinement
 from aegis_opt.sources._pairs import IntArray, PairCounts
@@ -36,10 +37,11 @@ def changed_r2_gcv(masked: MaskedRecords, penalty: float = PENALTY) -> dict[str,
         _Candidates.of(own, start, by_label[start : start + size])
         for own, start, size in zip(masked.capped, starts, pairs.sizes, strict=False)
     ]
-    rows = [
-        _of_configuration(masked.design(name, pairs), pairs, candidates, penalty)
-        for name in masked.configurations
-    ]
+    rows = []
+    for name in masked.configurations:
+        design = masked.design(name, pairs)
+        with one_blas_thread(design.p):
+            rows.append(_of_configuration(design, pairs, candidates, penalty))
     return {name: np.stack([row[i] for row in rows]) for i, name in enumerate(masked.groupings)}
 
 

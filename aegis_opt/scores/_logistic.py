@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aegis_opt._blas import one_blas_thread
 from aegis_opt.scores._least_squares import FloatArray
 from aegis_opt.sources._pairs import IntArray
 
@@ -47,7 +48,6 @@ class LogisticRegression:
         Y = np.eye(k)[codes][:, 1:] if k == 2 else np.eye(k)[codes]
         with_ones = sparse.hstack([X, np.ones((n, 1))], format="csr")
         transposed = with_ones.T.tocsr()
-        scaling = _Scaling(transposed @ with_ones, Y.mean(axis=0))
 
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
             b = scaling.coefficients(scaled)
@@ -56,14 +56,16 @@ class LogisticRegression:
             gradient[:p] += b[:p]
             return loss + 0.5 * float(np.sum(b[:p] ** 2)), scaling.gradient(gradient)
 
-        found = minimize(
-            objective,
-            np.zeros((p + 1) * Y.shape[1]),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 500, "gtol": TOLERANCE * np.sqrt(n), "ftol": 0.0},
-        )
-        self._coefficients = scaling.coefficients(found.x)
+        with one_blas_thread(p):
+            scaling = _Scaling(transposed @ with_ones, Y.mean(axis=0))
+            found = minimize(
+                objective,
+                np.zeros((p + 1) * Y.shape[1]),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": 500, "gtol": TOLERANCE * np.sqrt(n), "ftol": 0.0},
+            )
+            self._coefficients = scaling.coefficients(found.x)
         return self
 
     def predict_proba(self, X: sparse.csr_matrix) -> FloatArray:
@@ -71,8 +73,9 @@ class LogisticRegression:
         Z = X @ self._coefficients[:-1] + self._coefficients[-1]
         if Z.shape[1] == 1:
             Z = np.hstack([np.zeros_like(Z), Z])
-        P: FloatArray = np.exp(Z - Z.max(axis=1, keepdims=True))
-        return P / P.sum(axis=1, keepdims=True)
+        P = np.exp(Z - Z.max(axis=1, keepdims=True))
+        shares: FloatArray = P / P.sum(axis=1, keepdims=True)
+        return shares
 
 
 class _Scaling:
@@ -94,7 +97,8 @@ class _Scaling:
     def coefficients(self, scaled: FloatArray) -> FloatArray:
         """Return the coefficients of scaled ones."""
         columns = scaled.reshape(len(self.factors), -1)
-        return self._solved(columns, transposed=True).T @ self.rotation.T
+        found: FloatArray = self._solved(columns, transposed=True).T @ self.rotation.T
+        return found
 
     def gradient(self, gradient: FloatArray) -> FloatArray:
         """Return the gradient with respect to the scaled coefficients."""

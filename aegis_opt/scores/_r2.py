@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis_opt._blas import one_blas_thread
 from aegis_opt.scores._base import Score, ScoreValues
 from aegis_opt.scores._changes import changed_r2_gcv
 from aegis_opt.scores._least_squares import CAP, Design, FloatArray, r2, r2_certified, r2_cv, r2_gcv
@@ -30,8 +31,12 @@ class LeastSquares(Score):
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration by the counts of all records."""
         pairs = masked.pairs(cap=self.cap)
-        designs = (masked.design(name, pairs, self.cap) for name in masked.configurations)
-        return ScoreValues(np.array([self.function(design, masked) for design in designs]))
+        found = []
+        for name in masked.configurations:
+            design = masked.design(name, pairs, self.cap)
+            with one_blas_thread(design.p):
+                found.append(self.function(design, masked))
+        return ScoreValues(np.array(found))
 
     def changes(self, masked: MaskedRecords) -> Mapping[str, FloatArray] | None:
         """Score every configuration with one of its masks changed, where there is a quick way."""
@@ -49,7 +54,11 @@ class CrossValidated(Score):
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration in each fold."""
         pairs = masked.pairs(FOLDS)
-        found = [r2_cv(masked.design(name, pairs)) for name in masked.configurations]
+        found = []
+        for name in masked.configurations:
+            design = masked.design(name, pairs)
+            with one_blas_thread(design.p):
+                found.append(r2_cv(design))
         return ScoreValues(np.array([score for score, _ in found]), np.array([folds for _, folds in found]))
 
 

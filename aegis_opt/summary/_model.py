@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +22,7 @@ from aegis_opt.masks._order import Order, default_order
 from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.sources._counts import Coarsening
-from aegis_opt.summary._order import check_order, positions
+from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
@@ -123,14 +124,15 @@ class AttributeSummary(SharedData):
         """Whether numbers and dates are ordered by value, or else values are nominal."""
         return self.order == default_order(self.kind)
 
+    @cached_property
     def positions(self) -> FloatArray | None:
-        """Return where the values of an ordered attribute lie, and None for a nominal one.
+        """Where the values of an ordered attribute lie; None for a nominal one.
 
         Ascending numbers that are shared lie where they are, and dates at their day. Positions are ranks
         otherwise. The missing value has no place: NaN.
         """
         order = self.order or default_order(self.kind)
-        return positions(order, self.kind, self.values, self.n_values, self.has_missing)
+        return positions_of(order, self.kind, self.values, self.n_values, self.has_missing)
 
     @property
     def coarsening_warning(self) -> str:
@@ -271,7 +273,7 @@ class Summary(SharedData):
             histogram=summary.histogram if histograms else None,
             row_names=None if values is None else pd.Index(values, dtype=object),
             label_names=pd.Index(self.label_values, dtype=object),
-            positions=summary.positions(),
+            positions=summary.positions,
         )
 
     def report(self) -> pd.DataFrame:

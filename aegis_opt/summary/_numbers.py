@@ -100,10 +100,11 @@ class NumbersToShare:
             folds = dict(zip(names, map(self._rounded, found.folds), strict=True))
         stages = None if found.stages is None else dict(zip(names, found.stages.tolist(), strict=True))
         values = dict(zip(names, self._rounded(found.values), strict=True))
-        changes = score.changes(masked) if self.explain else None
-        if changes is not None:
+        changes = None
+        changed = score.changes(masked) if self.explain else None
+        if changed is not None:
             changes = {
-                name: {attribute: self._rounded(changes[attribute][i]) for attribute in changes}
+                name: {attribute: self._rounded(each[i]) for attribute, each in changed.items()}
                 for i, name in enumerate(names)
             }
         return SharedScore(score.title, score.monotone, values, folds, stages, changes)

@@ -36,7 +36,7 @@ def _ascends(values: Sequence[Any]) -> bool:
         return False
 
 
-def positions(
+def positions_of(
     order: Order, kind: Kind, values: Sequence[Any] | None, n_values: int, missing: bool
 ) -> FloatArray | None:
     """Return where the values of an attribute lie; None where it is nominal.
@@ -47,9 +47,9 @@ def positions(
 
     Examples
     --------
-    >>> positions("ascending", "integer", (10, 17, None), 3, True)
+    >>> positions_of("ascending", "integer", (10, 17, None), 3, True)
     array([10., 17., nan])
-    >>> positions("given", "string", None, 3, False)
+    >>> positions_of("given", "string", None, 3, False)
     array([0., 1., 2.])
     """
     if order == "nominal":

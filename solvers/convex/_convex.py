@@ -14,8 +14,8 @@ the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality, with the conjugates of
-separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
-optimality counts as proved where gap <= 1e-6.
+separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance,
+1e6 times the tolerance of the totals), and optimality counts as proved where gap <= 1e-6.
 
 References
 ----------
@@ -200,7 +200,9 @@ class Convex(Minimiser):
         distances = data.reported(data.distances(cells))
         bounds = data.reported(data.bounds(multipliers, outcomes[0].tangent))
         resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
-        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        with np.errstate(invalid="ignore"):
+            gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)  # infinitely far: nothing is proved
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
         proved = (gaps <= PROVED_GAP) & (not timed_out or not self._has_ties)

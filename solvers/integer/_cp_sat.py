@@ -71,9 +71,8 @@ def solve_cp_sat(
     elif distance.name == "linf":
         slack = search.minimise_largest(goal) / goal.scale
     else:
-        steps = Steps.of(
-            cell_costs(reduction, distance), goal, search.upper, _STEPS_COST / records, _MOST_LAYERS
-        )
+        costs = cell_costs(reduction, distance)
+        steps = Steps.of(costs, goal, search.upper, _STEPS_COST / records, _MOST_LAYERS)
         _require_room(steps, distance)
         slack = search.minimise(steps) / steps.factor
     timed_out = slack > 0

@@ -149,6 +149,15 @@ def test_a_certified_score_is_called_so(clinic) -> None:
     assert [ao.advise(found, name).certified for name in found.scores] == [True, True, False]
 
 
+def test_gcv_is_told_apart_by_the_folds_of_cross_validation(clinic) -> None:
+    by_default = shared(clinic)
+    advice, by_folds = ao.advise(by_default), ao.advise(by_default, "r2_cv")
+    assert advice.measure == "r2_gcv"
+    assert advice.best == by_folds.best == advice.equivalent[0]
+    assert set(advice.equivalent) == set(by_folds.equivalent)
+    assert ao.advise(shared(clinic, scores=["r2_gcv"])).equivalent == ()
+
+
 def test_the_race_wins_over_the_other_scores_and_gives_the_same_winner_again(clinic) -> None:
     runs = [shared(clinic, scores=["r2_gcv", Race(rows=200, finalists=4, seed=5)]) for _ in range(2)]
     assert runs[0].scores["race"] == runs[1].scores["race"]
