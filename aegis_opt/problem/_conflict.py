@@ -14,7 +14,7 @@ from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
-from aegis_opt.problem._irreducible import Conflict, Claims
+from aegis_opt.problem._irreducible import Claims, Conflict
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin

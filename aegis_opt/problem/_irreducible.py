@@ -32,7 +32,7 @@ _NO_MULTIPLIER = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Claims and limits that cannot hold together."""
+    """Equations and limits that cannot hold together."""
 
     totals: IntArray  # rows of A
     owners: IntArray  # of the limits
