@@ -1,10 +1,10 @@
 """Automatic solver: maximum entropy or smoothness, whichever predicts held-out views best.
 
-With three or more views, views are held out: each is predicted from all the others together, and from each of
-the others alone, by every candidate (maximum entropy, first differences, second differences). The error of a
-prediction P of a view J of N records is their total variation distance, sum abs(P - J) / 2N, plus what sampling
-alone would make of it, sum sqrt(J / 2 pi) / N: below that, errors tell nothing. Views that follow from those
-that predict them say nothing and are left out.
+With three or more views, views are held out: each is predicted from all the others together, and from each
+of the others alone, by every candidate (maximum entropy, first differences, second differences). The error
+of a prediction P of a view J of N records is their total variation distance, sum abs(P - J) / 2N, plus what
+sampling alone would make of it, sum sqrt(J / 2 pi) / N: below that, errors tell nothing. Views that follow
+from those that predict them say nothing and are left out.
 
 The candidates are ordered by how much they assume: maximum entropy, first differences, second differences. A
 later one must have errors whose logarithm is lower on average by more than two standard errors of the paired
@@ -18,7 +18,8 @@ References
 ----------
 .. [1] M. Stone, "Cross-validatory choice and assessment of statistical predictions", Journal of the Royal
    Statistical Society B 36 (1974).
-.. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and Regression Trees", Wadsworth (1984).
+.. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and Regression Trees", Wadsworth
+   (1984).
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def prediction_error(margin: Margin, table: FloatArray) -> float:
 
 
 def _telling(problem: Problem) -> list[tuple[int, Margin]]:
-    """Views of more than one group, each partition once, and no more than can be held out; with their numbers."""
+    """Views of more than one group with their numbers: each partition once, and not too many."""
     views = [(i, margin) for i, margin in enumerate(problem.margins) if margin.kind == "view"]
     first = {
         (np.unique(margin.rows, return_inverse=True)[1].tobytes(), margin.columns.tobytes()): (i, margin)

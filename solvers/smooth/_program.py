@@ -2,8 +2,8 @@
 
 The unknowns are the label shares p(y | a) = X(a, y) / r(a) of the values that have a place in the order and
 records. Cells that a total of 0 or a structural zero empties, and cells that follow from totals by
-subtraction, are no unknowns. Values without a place keep what the table of maximum entropy gives them. With two
-labels and a histogram, p(1 | a) = 1 - p(0 | a), and only the shares of the first label are unknown.
+subtraction, are no unknowns. Values without a place keep what the table of maximum entropy gives them. With
+two labels and a histogram, p(1 | a) = 1 - p(0 | a), and only the shares of the first label are unknown.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Equations:
 
 
 def _totals(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield what is known as (total that each cell belongs to or -1, totals), by disjoint groups where it can.
+    """Yield what is known: the total that each cell belongs to (or -1), and the totals.
 
     Totals of several views often give those of their common refinement by subtraction; these are local and
     independent of each other, where the views' own totals overlap.
@@ -159,8 +159,9 @@ def _totals(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
         if margin.kind == "view":
             merged.append(Margin(margin.name, margin.rows[first], margin.columns, margin.totals))
         else:
-            sums = np.bincount(classes, margin.totals[:, 0], n_classes)[:, None]
-            merged.append(Margin("", np.arange(n_classes), margin.columns, sums, "histogram"))
+            sums = np.bincount(classes, margin.totals[:, 0], n_classes).astype(np.float64)
+            rows = np.arange(n_classes, dtype=np.int64)
+            merged.append(Margin("", rows, margin.columns, sums[:, None], "histogram"))
     kept = list(independent(merged))
     members = [margin.cells() for margin in kept]
     totals = np.concatenate([margin.totals.ravel() for margin in kept])
