@@ -97,6 +97,9 @@ class Roughness(Distance):
         curves = Curves.of_problem(problem)
         return KL() if curves is None else self._bound(curves)
 
+    def check(self) -> None:
+        """Nothing: a sum of squares of linear functions is convex."""
+
     def differences(self, curves: Curves) -> tuple[sparse.csr_array, FloatArray]:
         """Matrix D (differences x placed values) and weights: the roughness of p is sum of weights (D p)^2.
 

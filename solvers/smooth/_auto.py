@@ -88,7 +88,7 @@ class Auto(Reconstructor):
     def solve(self, problem: Problem) -> Solution:
         """Choose by held-out views, then fit all views."""
         if Curves.of_problem(problem) is None:
-            fitted = IPF().solve(problem)
+            fitted = IPF(time_limit=self.time_limit).solve(problem)
             return replace(fitted, distance=get_distance("kl"), choice=MAXIMUM_ENTROPY)
         start = time.perf_counter()
         candidates = self._candidates()
@@ -117,7 +117,7 @@ class Auto(Reconstructor):
 
     def _candidates(self) -> dict[str, Reconstructor]:
         smooth = [Smooth(order=order, time_limit=self.time_limit) for order in (1, 2)]
-        return {MAXIMUM_ENTROPY: IPF()} | {one.choice: one for one in smooth}
+        return {MAXIMUM_ENTROPY: IPF(time_limit=self.time_limit)} | {one.choice: one for one in smooth}
 
 
 def held_out_errors(problem: Problem, candidates: Mapping[str, Reconstructor]) -> FloatArray:

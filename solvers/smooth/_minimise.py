@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from aegis_opt.problem._margin import BoolArray, FloatArray
-from aegis_opt.solvers.smooth._quadratic import Point, Quadratic
-from aegis_opt.solvers.smooth._system import System
+from aegis_opt.solvers.smooth._quadratic import Iterate, Quadratic
+from aegis_opt.solvers.smooth._system import BandSystem
 
 MOST_STEPS = 80
 LEAST_GAP = 1e-9  # relative, at which the interior-point method stops
@@ -36,7 +36,7 @@ _LEAST_ROOM = 1e-15  # below an upper bound: what rounding can tell
 class Outcome:
     """Where the method ended: the point, which method it was, its steps, whether the clock stopped it."""
 
-    point: Point
+    point: Iterate
     method: str
     steps: int
     timed_out: bool = False
@@ -52,7 +52,7 @@ def minimise(
     """
     nowhere = np.zeros(len(start), dtype=np.int8)
     program = given.in_units_of(unit)
-    first = _active_set(program, System(program), nowhere, _FIRST_TRY, late)
+    first = _active_set(program, BandSystem(program), nowhere, _FIRST_TRY, late)
     if first.solved and _settles(program, first.point, floor / unit):
         return Outcome(first.point.scaled(unit), "active-set", first.steps)
     if late():
@@ -60,7 +60,7 @@ def minimise(
     # Where totals enforce a rough table, that is the size of things
     unit = max(unit, given.value(first.point.x) / len(start))
     program = given.in_units_of(unit)
-    system = System(program)
+    system = BandSystem(program)
     inner = _interior_point(program, system, start, floor / unit, late)
     last = _active_set(program, system, inner.sides, _POLISHING, late)
     steps = first.steps + inner.steps + last.steps
@@ -69,7 +69,7 @@ def minimise(
     return Outcome(point.scaled(unit), "interior-point", steps, inner.timed_out)
 
 
-def _settles(program: Quadratic, point: Point, floor: float) -> bool:
+def _settles(program: Quadratic, point: Iterate, floor: float) -> bool:
     """Whether a point is optimal to enough digits."""
     value = program.value(point.x)
     missed = np.abs(program.C @ point.x - program.right).max(initial=0.0)
@@ -78,13 +78,13 @@ def _settles(program: Quadratic, point: Point, floor: float) -> bool:
 
 @dataclass(eq=False)
 class _Tried:
-    point: Point
+    point: Iterate
     steps: int
     solved: bool
 
 
 def _active_set(
-    program: Quadratic, system: System, sides: Any, most: int, late: Callable[[], bool]
+    program: Quadratic, system: BandSystem, sides: Any, most: int, late: Callable[[], bool]
 ) -> _Tried:
     """Fix cells at their bounds (-1 lower, 1 upper), solve for the others, and correct which are fixed.
 
@@ -92,7 +92,7 @@ def _active_set(
     """
     upper = np.where(np.isfinite(program.upper), program.upper, 0.0)
     changes = np.inf
-    point = Point(np.zeros(len(sides)), np.zeros(system.n_differences), np.zeros(len(program.right)))
+    point = Iterate(np.zeros(len(sides)), np.zeros(system.n_differences), np.zeros(len(program.right)))
     for step in range(1, most + 1):
         if late():
             return _Tried(point, step - 1, solved=False)
@@ -104,7 +104,7 @@ def _active_set(
         point = system.solve(np.where(fixed, _FIXED * held + slope, program.pull * program.target))
         slope = program.reduced_costs(point)
         x = point.x
-        point = Point(np.where(fixed, held, x), point.y, point.v)
+        point = Iterate(np.where(fixed, held, x), point.y, point.v)
         noise = 1e-12 * max(float(np.abs(slope).max(initial=0.0)), 1e-300)
         corrected = np.where(sides < 0, np.where(slope < -noise, 0, -1), 0)
         corrected = np.where(sides > 0, np.where(slope > noise, 0, 1), corrected)
@@ -115,7 +115,7 @@ def _active_set(
             missed = program.right - program.C @ point.x
             x = point.x + system.direction(np.zeros(len(x)), np.zeros(len(point.y)), missed).x
             x = np.where(fixed, held, np.clip(x, 0.0, program.upper))
-            return _Tried(Point(x, point.y, point.v), step, solved=True)
+            return _Tried(Iterate(x, point.y, point.v), step, solved=True)
         if moved >= changes and moved > 2:
             return _Tried(point, step, solved=False)
         changes, sides = moved, corrected
@@ -124,14 +124,14 @@ def _active_set(
 
 @dataclass(eq=False)
 class _Inner:
-    point: Point
+    point: Iterate
     steps: int
     sides: Any
     timed_out: bool = False
 
 
 def _interior_point(
-    program: Quadratic, system: System, start: FloatArray, floor: float, late: Callable[[], bool]
+    program: Quadratic, system: BandSystem, start: FloatArray, floor: float, late: Callable[[], bool]
 ) -> _Inner:
     """Mehrotra's predictor-corrector method from inside the bounds."""
     upper, bounded = program.upper, np.isfinite(program.upper)
@@ -140,7 +140,7 @@ def _interior_point(
     least = max(1e-2 * float(start.mean()), 1e-6 * float(program.cap.mean()))
     x = np.maximum(point.x, least)
     x = np.where(bounded, np.minimum(x, np.where(bounded, upper, 1.0) - least), x)
-    point = Point(x, point.y, point.v)
+    point = Iterate(x, point.y, point.v)
     slope = program.reduced_costs(point)
     least = max(float(np.abs(slope).mean()), 1e-8)
     low = np.maximum(slope, 0.0) + least
@@ -180,7 +180,7 @@ def _interior_point(
         d_high = np.where(bounded, (toward_high + high * along.x) / room - high, 0.0)
         length = min(_longest(x, along.x, room, bounded), _longest_dual(low, d_low, high, d_high))
         length = min(1.0, 0.995 * length)
-        point = Point(x + length * along.x, point.y + length * along.y, point.v + length * along.v)
+        point = Iterate(x + length * along.x, point.y + length * along.y, point.v + length * along.v)
         low, high = low + length * d_low, high + length * d_high
     room = np.where(bounded, upper - point.x, np.inf)
     sides = np.where(point.x < low, -1, np.where(room < high, 1, 0)).astype(np.int8)

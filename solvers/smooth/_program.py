@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from aegis_opt.distances._roughness import Curves, Roughness
 from aegis_opt.problem._elimination import eliminate
@@ -21,6 +21,9 @@ from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray, Margin, o
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.smooth._quadratic import Quadratic
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LARGEST_EXACT = 2.0**53  # whole numbers below are subtracted without rounding
 
@@ -60,7 +63,7 @@ def smooth_program(
     place[curves.rows] = np.arange(len(curves.rows))
     unknown = open_cells(problem.margins, problem.structural_zeros) & (records > 0)[:, None]
     table = np.where(records[:, None] > 0, 0.0, fitted)
-    equations = _Equations.of(problem, unknown.ravel(), table)
+    equations = _KnownTotals.of(problem, unknown.ravel(), table)
     equations.settle()
     table, unknown = equations.table.reshape(n, k), equations.unknown.reshape(n, k)
     mirrored = None
@@ -96,7 +99,7 @@ def smooth_program(
 
 
 @dataclass(eq=False)
-class _Equations:
+class _KnownTotals:
     """Totals over the unknown cells, in records: matrix (totals x n k cells) and right-hand side."""
 
     matrix: sparse.csr_array
@@ -105,7 +108,9 @@ class _Equations:
     table: FloatArray  # values of the known cells
 
     @classmethod
-    def of(cls, problem: Problem, unknown: BoolArray, table: FloatArray) -> _Equations:
+    def of(cls, problem: Problem, unknown: BoolArray, table: FloatArray) -> _KnownTotals:
+        from scipy import sparse
+
         rows, columns, right = [], [], []
         size = 0
         for members, totals in _totals(problem):
@@ -209,6 +214,8 @@ def _in_shares(
     A: sparse.csr_array, b: FloatArray, records: FloatArray
 ) -> tuple[sparse.csr_array, FloatArray]:
     """Equations for shares instead of records, each scaled to a largest coefficient of 1."""
+    from scipy import sparse
+
     shares = (A @ sparse.diags_array(records)).tocsr()
     if not shares.shape[0]:
         return shares, b
@@ -220,6 +227,8 @@ def _differences(
     curves: Curves, roughness: Roughness, table: FloatArray, unknown: BoolArray, first_only: bool
 ) -> tuple[sparse.csr_array, FloatArray, FloatArray, float]:
     """Differences of the unknown cells' curves: matrix, offset by known cells, weights, known roughness."""
+    from scipy import sparse
+
     D, weights = roughness.differences(curves)
     labels = 1 if first_only else table.shape[1]
     open_here = unknown[curves.rows, :labels]

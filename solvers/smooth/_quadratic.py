@@ -44,7 +44,7 @@ class Quadratic:
         rough = self.weights @ (self.D @ x + self.offset) ** 2
         return float(rough + self.pull @ (x - self.target) ** 2 + self.constant)
 
-    def bound(self, point: Point) -> float:
+    def bound(self, point: Iterate) -> float:
         """Lower bound of the objective over all feasible x, from the multipliers y and v of any point.
 
         weights z^2 >= 2 y z - y^2 / weights for any y, and the pull is at least its tangent at x; what is
@@ -57,7 +57,7 @@ class Quadratic:
         fixed += self.pull @ (moved**2 - 2.0 * moved * x) + 2.0 * (v @ self.right)
         return float(fixed + np.minimum(slope, 0.0) @ self.cap + self.constant)
 
-    def reduced_costs(self, point: Point) -> FloatArray:
+    def reduced_costs(self, point: Iterate) -> FloatArray:
         """Half the derivative of the Lagrangian by each cell."""
         found: FloatArray = (
             self._differences_of @ point.y + self.pull * (point.x - self.target) - self._totals_of @ point.v
@@ -74,13 +74,13 @@ class Quadratic:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Iterate:
     """Cells, scaled differences, multipliers of the totals."""
 
     x: FloatArray
     y: FloatArray
     v: FloatArray
 
-    def scaled(self, unit: float) -> Point:
+    def scaled(self, unit: float) -> Iterate:
         """The same cells, of a program whose objective is `unit` times as large."""
-        return Point(self.x, unit * self.y, unit * self.v)
+        return Iterate(self.x, unit * self.y, unit * self.v)

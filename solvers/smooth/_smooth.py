@@ -130,7 +130,7 @@ class Smooth(Reconstructor):
         """Find the smoothest table."""
         start = time.perf_counter()
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        fitted = IPF().solve(problem)
+        fitted = IPF(time_limit=self.time_limit).solve(problem)
         curves = Curves.of_problem(problem)
         if curves is None:
             warning = NOMINAL if problem.positions is None else TOO_FEW

@@ -24,7 +24,7 @@ import numpy as np
 
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray, IntArray
-from aegis_opt.solvers.smooth._quadratic import Point, Quadratic
+from aegis_opt.solvers.smooth._quadratic import Iterate, Quadratic
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -36,7 +36,7 @@ _REFINEMENTS = 3
 _PIECE = 8  # cells of a total in one equation
 
 
-class System:
+class BandSystem:
     """The equations of one step, assembled once; only the curvature of the cells changes.
 
     Long totals would fill a factor that is made with pivoting: they are cut into pieces, whose running sums
@@ -111,11 +111,11 @@ class System:
             self.matrix.data[self.diagonal] = curvature
         self.matrix.data[self.slack] = 0.0
 
-    def solve(self, cells: FloatArray) -> Point:
+    def solve(self, cells: FloatArray) -> Iterate:
         """The point whose equations have this right-hand side in the cells."""
         return self.direction(cells, -self.program.offset, self.program.right)
 
-    def direction(self, cells: FloatArray, differences: FloatArray, totals: FloatArray) -> Point:
+    def direction(self, cells: FloatArray, differences: FloatArray, totals: FloatArray) -> Iterate:
         """Solve, and refine while that helps."""
         right = np.zeros(self.matrix.shape[0])
         n, m = self.n_unknown, self.n_unknown + self.n_differences
@@ -132,7 +132,7 @@ class System:
             if not worst < 0.5 * left:
                 break
             found, left = better, worst
-        return Point(found[in_cells], found[in_differences], -found[in_totals])
+        return Iterate(found[in_cells], found[in_differences], -found[in_totals])
 
 
 def _stretched(C: sparse.csr_array, place: IntArray) -> tuple[sparse.csr_array, IntArray]:
