@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt._interrupts import look_for_ctrl_c
-from aegis_opt.distances import CellCosts
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import solve_symmetric
 from aegis_opt.solvers._totals import largest

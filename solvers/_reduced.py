@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt.distances import CellCosts, Distance, SeparableDistance
+from aegis_opt.distances import Distance, SeparableDistance
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import BoolArray, FloatArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem

@@ -26,12 +26,13 @@ class Advice:
     ranking : DataFrame
         Columns configuration, pud, pud_low, pud_high, rank, best first; `pud_low` and `pud_high` are proved
         bounds of the true deviation (NaN where nothing is proved). Random estimates add pud_std and
-        wins, the share of replicates in which the configuration came first. A measure that is not monotone
-        may be improved by a mask, so it ranks by its mean over the masked attributes: column score. The
-        deviation then stands beside it where the unmasked tables are known, else it is NaN. Scores with
-        folds, and ``bootstrap``, add difference, difference_low and difference_high: how far the
-        configuration is behind the winner, in the mean of the folds or by the tables, and the 95% interval.
-        `r2_gcv` is judged by the folds of `r2_cv`, where these are shared.
+        wins, the share of replicates in which the configuration came first. Drawn tables add pud_5 and
+        pud_95, between which 90% of the replicates lie. A measure that is not monotone may be improved by a
+        mask, so it ranks by its mean over the masked attributes: column score. The deviation then stands
+        beside it where the unmasked tables are known, else it is NaN. Scores with folds, and ``bootstrap``,
+        add difference, difference_low and difference_high: how far the configuration is behind the winner,
+        in the mean of the folds or by the tables, and the 95% interval. `r2_gcv` is judged by the folds of
+        `r2_cv`, where these are shared.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -47,8 +48,9 @@ class Advice:
     masked : DataFrame
         Configuration x attribute: the measure of each masked attribute.
     attributes : DataFrame
-        One row per attribute: estimate of the unmasked measure, its proved bounds, how the tables were found,
-        and the worst status and largest residual of all tables that were measured, after rounding.
+        One row per attribute: estimate of the unmasked measure (with estimate_5 and estimate_95, where
+        tables were drawn), its proved bounds, how the tables were found, and the worst status and largest
+        residual of all tables that were measured, after rounding.
     replicates : DataFrame or None
         Replicate x configuration: the deviation in each random replicate.
     equivalent : tuple of str

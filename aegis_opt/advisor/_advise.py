@@ -299,7 +299,8 @@ class Advisor:
         degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
-        ranking = deviation.ranking(low, high, known=bool((attributes["disclosed"] == 1).all()))
+        known = bool((attributes["disclosed"] == 1).all())
+        ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
         warnings = [DEGENERATE]
         if not degenerate:
             warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
@@ -356,6 +357,7 @@ class Advisor:
                     "values": attribute.n_values,
                     "masked_tables": len(attribute.tables),
                     "estimate": float(deviation.unmasked[:, :, i].mean()),
+                    **(deviation.spread(i) if question.draws else {}),
                     "low": interval.low if np.isfinite(interval.low) else np.nan,
                     "high": interval.high if np.isfinite(interval.high) else np.nan,
                     "residual": found.residual,
@@ -411,7 +413,9 @@ def advise(
         configuration from its own view (Algorithm 1 of the Aegis paper); without integrality that estimate is
         0 for every configuration, and no winner is named.
     rounding : str, optional
-        Make fractional tables whole; see `aegis_opt.rounding`.
+        Make fractional tables whole; see `aegis_opt.rounding`. "drawn" estimates the size of the deviation:
+        raw tables have sampling noise, which smooth tables lack and drawn ones have. `pud` is then the mean
+        over draws, with their 5% and 95% points beside it.
     seed : int
         Of random roundings and solvers.
     replicates : int, optional

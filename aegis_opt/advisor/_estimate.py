@@ -16,7 +16,7 @@ from aegis_opt.errors import InfeasibleProblem, InvalidInput, RoundingImpossible
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
-from aegis_opt.rounding import round_table
+from aegis_opt.rounding import round_tables
 from aegis_opt.solvers.ipf import IPF
 from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY, Reconstruction, Status
 from aegis_opt.sources import Progress as Progress
@@ -176,11 +176,10 @@ def _reconstruct(
     if solver.rounding is None:
         return solved, solved
     rounded = []
-    for row in seeds:
-        for problem, result, seed in zip(problems, solved, row, strict=True):
-            table = round_table(result.repaired or problem, result.table, solver.rounding, seed=seed)
-            rounded.append(solver.certify_rounded(problem, result, table))
-    return solved, rounded
+    for problem, result, of_table in zip(problems, solved, zip(*seeds, strict=True), strict=True):
+        tables = round_tables(result.repaired or problem, result.table, solver.rounding, of_table)
+        rounded.append([solver.certify_rounded(problem, result, table) for table in tables])
+    return solved, [result for row in zip(*rounded, strict=True) for result in row]
 
 
 def _seed(*parts: int) -> int:

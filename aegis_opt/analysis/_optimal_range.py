@@ -1,10 +1,10 @@
 """How far apart the optimal tables of l1 and linf are.
 
-Strictly convex distances such as l2 and kl have one optimal table. For l1 and linf a whole face of tables is equally close to the prior, and
-whatever is computed from one of them is one choice among many. Linear programs over the face tell the range
-of a cell, or the optimal table that is extreme in a given direction. A measure that is convex in the table
-(mutual information and chi-square where the margins are known, minus g3) is largest at such an extreme
-table, so evaluating it there for some directions shows how much it varies.
+Strictly convex distances such as l2 and kl have one optimal table. For l1 and linf a whole face of tables is
+equally close to the prior, and whatever is computed from one of them is one choice among many. Linear
+programs over the face tell the range of a cell, or the optimal table that is extreme in a given direction. A
+measure that is convex in the table (mutual information and chi-square where the margins are known, minus g3)
+is largest at such an extreme table, so evaluating it there for some directions shows how much it varies.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def _able(norm: str | Distance, problem: Problem) -> Distance:
     distance = get_distance(norm)
     if not (distance.strictly_convex or distance.base.name in ("l1", "linf")):
         raise InvalidOption(
-            f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' or a "
-            "strictly convex one, which has a single optimal table"
+            f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' "
+            "or a strictly convex one, which has a single optimal table"
         )
     return distance.for_problem(problem)
 

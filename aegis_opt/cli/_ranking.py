@@ -47,7 +47,8 @@ def ranking_table(
     by = advice.ranked_by
     columns = ["rank", "configuration", "deviation" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
-    columns += ["std", "wins"] if replicated else []
+    drawn = "pud_5" in ranking
+    columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
     columns += ["behind the best"] if compared else []
     columns += ["true"] if truth is not None else []
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
@@ -58,17 +59,20 @@ def ranking_table(
         if bounded:
             cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
         if replicated:
-            cells += [f"{row['pud_std']:.{decimals}f}", f"{row['wins']:.0%}"]
+            spread = f"{row['pud_std']:.{decimals}f}"
+            if drawn:
+                spread = _bounds(row["pud_5"], row["pud_95"], decimals)
+            cells += [spread, f"{row['wins']:.0%}"]
         if compared:
             cells.append(_bounds(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
         length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0
-        drawn = bar(length, _BAR, ascii_only) if advice.best is not None else ""
+        length_shown = bar(length, _BAR, ascii_only) if advice.best is not None else ""
         table.add_row(
             *map(Text, map(without_controls, cells)),
-            Text(drawn),
+            Text(length_shown),
             style="bold green" if name in advice.tied else None,
         )
     return table

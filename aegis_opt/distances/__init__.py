@@ -1,22 +1,6 @@
 """Distances between a table and its prior: what every solver minimises, one object each.
 
-====================  =================================================  ========================================
-name                  distance of a table X from its prior U             also known as
-====================  =================================================  ========================================
-"kl"                  sum of X ln(X / U) - X + U, in nats x records      raking ratio, maximum entropy
-"reverse_kl"          sum of U ln(U / X) - U + X                         minimum entropy
-"chi2"                sum of (X - U)^2 / U                               Pearson chi-square
-"neyman"              sum of (X - U)^2 / X                               modified chi-square
-"hellinger"           sum of (sqrt(X) - sqrt(U))^2                       squared Hellinger distance
-"l1"                  sum of abs(X - U)                                  absolute deviation
-"l2"                  square root of the sum of (X - U)^2                Euclidean
-"linf"                largest abs(X - U)                                 Chebyshev
-"lp=1.5"              p-th root of the sum of abs(X - U)^p, p > 1        Minkowski
-"huber=2"             sum of squares / 2 up to 2, of 2 (abs - 1) beyond  Huber loss
-"roughness=2"         sum of squared second differences of X / row sums  Whittaker's graduation; needs positions
-`Weighted(...)`       any of them with a weight for each cell
-====================  =================================================  ========================================
-
+===============  =================================================  =======================
 Wherever a `norm` is asked for, a name of this table or an object will do: ``norm="hellinger"``,
 ``norm=Lp(1.5)``, ``norm=Weighted("l2", weights)``. A distance of your own is a subclass of
 `SeparableDistance` or `Distance`; `register_distance`, or an entry point in the group "aegis_opt.distances",
@@ -31,8 +15,7 @@ References
    Statistical Association 87 (1992).
 """
 
-from aegis_opt.distances._base import Distance, Posed, ProgramKind, WeightableDistance
-from aegis_opt.distances._cells import CellCosts
+from aegis_opt.distances._base import Distance
 from aegis_opt.distances._chi_square import Neyman, Pearson
 from aegis_opt.distances._divergences import KL, Hellinger, ReverseKL
 from aegis_opt.distances._huber import Huber
@@ -53,7 +36,6 @@ __all__ = [
     "L1",
     "L2",
     "NORMS",
-    "CellCosts",
     "Distance",
     "Hellinger",
     "Huber",
@@ -61,12 +43,9 @@ __all__ = [
     "Lp",
     "Neyman",
     "Pearson",
-    "Posed",
-    "ProgramKind",
     "ReverseKL",
     "Roughness",
     "SeparableDistance",
-    "WeightableDistance",
     "Weighted",
     "available_distances",
     "distance",

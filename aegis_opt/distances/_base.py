@@ -102,7 +102,7 @@ class Distance(ABC):
         return self
 
     def row_marks(self, n_rows: int) -> FloatArray | None:
-        """Numbers for each row (n x any): rows of different numbers are not solved as one; None: any may be."""
+        """Numbers for each row (n x any) that rows solved as one have in common; None: they may differ."""
         return None if self.symmetric else np.arange(n_rows, dtype=np.float64)[:, None]
 
     def check(self) -> None:
@@ -128,8 +128,8 @@ class Distance(ABC):
         size = np.abs(low) + np.abs(middle) + np.abs(high) + 1e-9
         if not bool(np.all(middle <= chord + 1e-9 * size)):  # NaN is refused, too
             raise InvalidInput(
-                f"the distance {self.name!r} is not convex: between two random {what} it is larger than on the "
-                "line between its values there, so that a solver could prove nothing about it"
+                f"the distance {self.name!r} is not convex: between two random {what} it is larger than on "
+                "the line between its values there, so that a solver could prove nothing about it"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -167,7 +167,7 @@ class WeightableDistance(Distance):
 
 
 class BoundDistance(Distance):
-    """A distance as it is minimised for one problem: with a weight for each cell, over the cells that count."""
+    """A distance as it is minimised for one problem: with weights for its cells, over those that count."""
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class Lp(SeparableDistance):
     (1.2599210498948732, 'lp=3')
     """
 
-    parameter = "p"
+    parameter: str | None = "p"
     strictly_convex = True
     smooth = True
 

@@ -142,8 +142,8 @@ def _made(name: str, text: str, parameter: str | None) -> Distance:
             number = float(parameter)
         except ValueError:
             raise InvalidOption(
-                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', not "
-                f"{text!r}"
+                f"the parameter {found.parameter} of the norm {name!r} must be a number, as in '{name}=1.5', "
+                f"not {text!r}"
             ) from None
         made = found(number)  # type: ignore[call-arg]
     else:

@@ -147,7 +147,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     values = found.cells
     if how == "relax" and found.largest > slack:
         values = system.least_squares(values)
-    values = np.where(values > slack / 10, values, 0.0)
+    values = system.without_dust(values, slack / 10)
     noise = min(slack, _LARGEST_NOISE)
     if problem.is_integral and np.abs(values - np.round(values)).max(initial=0.0) <= noise:
         values = np.round(values)
@@ -214,6 +214,16 @@ class _System:
         """Table that misses the totals by fewest records; None where the constraints allow none."""
         C, limits = (self.C, self.limits) if len(self.limits) else (None, None)
         return least_violation(self.A, self.b, C, limits, enough=self.slack / 100)
+
+    def without_dust(self, values: FloatArray, least: float) -> FloatArray:
+        """Take cells of no more than `least` records for empty, unless constraints would be missed by that.
+
+        The totals of the table are to be met under the constraints, which may leave no room at all.
+        """
+        cleaned: FloatArray = np.where(values > least, values, 0.0)
+        if len(self.limits) and (self.C @ cleaned - np.maximum(self.limits, self.C @ values) > 0).any():
+            return values
+        return cleaned
 
     def least_squares(self, start: FloatArray) -> FloatArray:
         """Table with the least sum of squared violations of all totals.

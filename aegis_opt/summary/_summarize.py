@@ -196,9 +196,9 @@ def summarize(
             "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
             "share='scores', or share='both'"
         )
-    if share == "scores" and (orders or listed.values):
+    if share == "scores" and (orders or listed.values or listed.histograms):
         raise InvalidOption(
-            "values and order are about the rows of tables, of which share='scores' shares none: leave them "
+            "histograms, values and order are about tables, of which share='scores' shares none: leave them "
             "out, or pass share='both'"
         )
     policy = Policy.of(max_values, on_many_values)

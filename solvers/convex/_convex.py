@@ -14,8 +14,8 @@ the optima are.
 
 Certificate. The engine's table is polished until it meets the totals to rounding error, and the engine's
 dual values are turned into a lower bound by our own arithmetic (weak duality, with the conjugates of
-separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance, 1e6 times the tolerance of the totals), and
-optimality counts as proved where gap <= 1e-6.
+separable distances, or a tangent to others; see `Stack.bounds`). `gap` = (distance - bound) / max(distance,
+1e6 times the tolerance of the totals), and optimality counts as proved where gap <= 1e-6.
 
 References
 ----------
@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -59,6 +60,7 @@ TieBreak = Literal["l2", "none"]
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _FINISH = 1.3  # seconds after the time limit for moving a table to its totals
+_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP")  # that take over where the default one gives up
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
@@ -204,7 +206,9 @@ class Convex(Minimiser):
         distances = data.reported(data.distances(cells))
         bounds = data.reported(data.bounds(multipliers, outcomes[0].tangent))
         resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
-        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        with np.errstate(invalid="ignore"):
+            gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)  # infinitely far: nothing is proved
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
         proved = (gaps <= PROVED_GAP) & (not timed_out or not self._has_ties)
@@ -273,13 +277,19 @@ class Convex(Minimiser):
         outcome: ConvexSolution,
         build: float,
     ) -> list[Solution]:
-        """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
+        """Halve the stack until the problem at fault stands alone, then say what is wrong with it.
+
+        Where nobody chose the engine, others are tried before.
+        """
         if data.size > 1:
             half, share = data.size // 2, build / data.size
             parts = pairs[:half], pairs[half:]
             return [solution for part in parts for solution in self._solve_stack(part, share)]
         _refuse_infeasible(data, np.array([np.inf]))
         others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
+        for other in (name for name in others if self.engine is None and name in _SECOND_ENGINES):
+            with suppress(AegisError):
+                return replace(self, engine=other)._solve_stack(pairs, build)
         raise AegisError(
             f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"

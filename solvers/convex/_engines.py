@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from aegis_opt.distances import Distance, ProgramKind
+from aegis_opt.distances import Distance
+from aegis_opt.distances._base import ProgramKind
 from aegis_opt.errors import InvalidOption, MissingDependency
 
 # Measured on a 21,648 x 2 column in 50 groups and on stacks of 10 to 700 small problems: HiGHS and Clarabel
@@ -89,7 +90,7 @@ def installed_engines(kind: ProgramKind | None = None) -> tuple[str, ...]:
 
 
 def choose_engine(engine: str | None, distance: Distance) -> str:
-    """Name of the engine for a distance: the default, or the one asked for if it is known, able and installed."""
+    """Name of the engine for a distance: the default, or the one asked for if known, able and installed."""
     kind, norm = distance.program, distance.name
     if engine is None:
         return DEFAULT_ENGINE[kind]

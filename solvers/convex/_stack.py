@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aegis_opt.distances import CellCosts, Distance, Linf, SeparableDistance
+from aegis_opt.distances import Distance, Linf, SeparableDistance
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.solvers._reduced import cell_costs, cell_weights, closed_cost
@@ -69,7 +70,7 @@ class Stack:
 
     @property
     def spread(self) -> FloatArray:
-        """M / w: what a difference is divided by in linf, and its square in l2."""
+        """The quotient m / w: what a difference is divided by in linf, and its square in l2."""
         return self.multiplicity / self.weight
 
     @cached_property
@@ -144,11 +145,8 @@ class Stack:
             return base + np.asarray(values, dtype=np.float64)
         if tangent is None:
             return np.full(self.size, -np.inf)
-        return (
-            base
-            + tangent.at_zero
-            + np.minimum((tangent.gradient - slopes) * self._largest_cells(), 0.0).sum()
-        )
+        least: FloatArray = np.minimum((tangent.gradient - slopes) * self._largest_cells(), 0.0)
+        return base + (tangent.at_zero + float(least.sum()))
 
     def _largest_cells(self) -> FloatArray:
         """Bound each cell by the least of its totals."""
@@ -184,9 +182,8 @@ class Stack:
         factor = np.ones(self.size)
         if self.separable:
             # rounding must not leave a slope above the steepest one
-            np.maximum.at(
-                factor, self.owner, (1 + 1e-13) * slopes / np.maximum(self.costs.steepest(), 1e-300)
-            )
+            steepest = np.maximum(self.costs.steepest(), 1e-300)
+            np.maximum.at(factor, self.owner, (1 + 1e-13) * slopes / steepest)
         elif isinstance(self.distance.base, Linf):
             rising = np.maximum(slopes * self.spread, 0.0)
             factor = np.maximum(factor, _sum_by(self.owner, rising, self.size))
@@ -231,7 +228,7 @@ class Tangent:
 
 
 def stack(reductions: Sequence[Reduction], distances: Sequence[Distance]) -> Stack:
-    """Scale reduced problems and put them side by side; their distances differ in weights and cells at most."""
+    """Scale reduced problems and put them side by side; their distances may differ in weights."""
     from scipy import sparse
 
     parts = [_single(*pair) for pair in zip(reductions, distances, strict=True)]

@@ -32,6 +32,8 @@ from aegis_opt.solvers.integer._steps import Steps
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
+_FINEST = 2.0**28
+"""Parts of a record that a prior is rounded to: beside coefficients of 40 bits, CP-SAT finds no table."""
 _LARGEST_COST = 2.0**61
 """Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
 _STEPS_COST = 2.0**44
@@ -54,7 +56,7 @@ def solve_cp_sat(
     search = _Search(reduction, rng, deadline)
     records = float(search.upper.sum()) + 1.0
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
-    goal = target(reduction, 2.0**50 / (2.0 * most * records))
+    goal = target(reduction, min(2.0**50 / (2.0 * most * records), _FINEST))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
     squares_fit = 2.0 * most * records * squares.scale <= _LARGEST_COST
     if distance.name == "l2":
@@ -69,9 +71,8 @@ def solve_cp_sat(
     elif distance.name == "linf":
         slack = search.minimise_largest(goal) / goal.scale
     else:
-        steps = Steps.of(
-            cell_costs(reduction, distance), goal, search.upper, _STEPS_COST / records, _MOST_LAYERS
-        )
+        costs = cell_costs(reduction, distance)
+        steps = Steps.of(costs, goal, search.upper, _STEPS_COST / records, _MOST_LAYERS)
         _require_room(steps, distance)
         slack = search.minimise(steps) / steps.factor
     timed_out = slack > 0

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aegis_opt.distances import CellCosts
+from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.solvers.integer._costs import LayeredCost, Segments, Target
 
@@ -98,16 +98,19 @@ class Steps(LayeredCost):
         return float(most.sum())
 
     def tangents(self, layers: IntArray, upper: IntArray) -> Segments:
-        """Every layer, whatever `layers`: CP-SAT gets all of them."""
+        """Every layer, whatever `layers`; those of one slope are one piece."""
         del layers
         zero = np.zeros_like(upper)
-        return self.segments(zero, zero, upper)
+        cell, start, end, slope = self.segments(zero, zero, upper)
+        first = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(slope, prepend=0) != 0))
+        last = np.append(first[1:], len(cell)) - 1
+        return Segments(cell[first], start[first], end[last], slope[first])
 
     def value(self, totals: IntArray) -> IntArray:
         base, extra = np.divmod(totals, self.multiplicity)
         ends, sums = self._sums
-        whole: IntArray = self.multiplicity * sums[ends + base]
-        return whole + extra * self.layer_slope(base)
+        cost = self.multiplicity * sums[ends + base] + extra * self.layer_slope(base)
+        return cost.astype(np.int64)
 
     @cached_property
     def _sums(self) -> tuple[IntArray, IntArray]:
@@ -126,7 +129,7 @@ class Steps(LayeredCost):
         return rounded
 
     def _first_layer(self, slope: IntArray) -> IntArray:
-        """First layer of each cell whose slope is at least `slope`, by bisection; its top where there is none."""
+        """First layer of each cell whose slope is at least `slope`, its top where there is none."""
         low, high = np.zeros_like(self.top), self.top.copy()
         while (low < high).any():
             middle = (low + high) // 2

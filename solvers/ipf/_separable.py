@@ -1,4 +1,4 @@
-"""Other distances than the divergence, by the method that finishes proportional fitting: Newton on the dual."""
+"""Other distances than the divergence, by what finishes proportional fitting: Newton on the dual."""
 
 from __future__ import annotations
 

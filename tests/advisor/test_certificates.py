@@ -76,7 +76,8 @@ def _contradictory() -> ao.Summary:
 
 def _cases() -> Iterator[Any]:
     for name, able in ao.available_solvers().items():
-        for norm in able.norms if len(able.norms) > 1 else (None,):
+        tried = [norm for norm in able.norms if norm in ("kl", "l1", "l2", "linf")]
+        for norm in tried if len(able.norms) > 1 else (None,):
             for rounding in (None, *({} if able.integer else ao.rounding.ROUNDINGS)):
                 for scope in ("pooled", "single"):
                     words = [name, norm, rounding, scope]

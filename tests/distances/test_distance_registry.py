@@ -100,9 +100,7 @@ def untouched() -> Iterator[None]:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Distance) else "",
 )
-def test_a_distance_that_is_not_what_it_says_is_refused_where_it_is_used(
-    wrong: Distance, words: str
-) -> None:
+def test_a_distance_that_is_not_what_it_says_is_refused_where_it_is_used(wrong: Distance, words: str) -> None:
     problem = ao.Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
     for use in (get_distance, lambda norm: ao.reconstruct(problem, "convex", norm=norm)):
         with pytest.raises(ao.errors.InvalidInput, match=words):

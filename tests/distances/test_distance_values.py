@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 import aegis_opt as ao
 from aegis_opt.distances import (
+    L2,
     NORMS,
-    CellCosts,
     Distance,
     Huber,
-    L2,
     Lp,
     SeparableDistance,
     Weighted,
     distance,
     get_distance,
 )
+from aegis_opt.distances._cells import CellCosts
 
 SEPARABLE = [*(name for name in NORMS if get_distance(name).separable), "lp=1.1", "lp=4", "huber=7"]
 X, U = np.array([[3.0, 0.5], [1.0, 4.0]]), np.array([[2.0, 2.0], [1.0, 0.5]])

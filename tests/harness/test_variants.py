@@ -57,12 +57,15 @@ def test_a_default_norm_is_spelled_out() -> None:
         (["ipf[speed=9]"], {}, ao.errors.InvalidOption, "no option 'speed'"),
         (["ipf+nicely"], {}, ao.errors.InvalidOption, "unknown rounding 'nicely'; known: independent"),
         (["ipf"], {"roundings": ["nicely"]}, ao.errors.InvalidOption, "unknown rounding 'nicely'"),
-        (["ipf"], {"norms": ["l7"]}, ao.errors.InvalidOption, "no solver of this comparison minimises.*'l7'"),
+        (["ipf"], {"norms": ["l1"]}, ao.errors.InvalidOption, "no solver of this comparison minimises.*'l1'"),
+        (["ipf"], {"norms": ["l7"]}, ao.errors.InvalidOption, "unknown norm 'l7'; known: chi2"),
+        (["ipf:l1"], {}, ao.errors.InvalidOption, "solvers that can: convex, integer"),
+        (["convex:lp=1"], {}, ao.errors.InvalidOption, "p must be a number above 1, not 1"),
         (
             ["integer"],
-            {"norms": ["kl"]},
+            {"norms": ["neyman"]},
             ao.errors.InvalidOption,
-            "minimises none of kl; it has: l1, l2, linf",
+            "minimises none of neyman; it has: kl, chi2, hellinger, l1, l2, linf",
         ),
         (["ipf", "ipf"], {}, ao.errors.InvalidOption, "listed twice"),
         (["ipfn[speed=9]"], {}, ao.errors.InvalidOption, "peer 'ipfn' has no option 'speed'"),
@@ -70,7 +73,7 @@ def test_a_default_norm_is_spelled_out() -> None:
         ([42], {}, ao.errors.InvalidOption, "not 42"),
         ([{"norm": "l1"}], {}, ao.errors.InvalidOption, "needs a 'solver'"),
         (["nothing"], {}, ao.UnknownSolver, r"For comparison only: humanleague, .*random, sinkhorn\.$"),
-        (["convex"], {"norms": [1]}, ao.errors.InvalidOption, "a norm is a text such as 'l1', not 1"),
+        (["convex"], {"norms": [1]}, ao.errors.InvalidOption, "unknown norm 1; .*Give a name or a Distance"),
         (
             [ao.get_reconstructor("sampling", seed=7)],
             {},
@@ -86,3 +89,19 @@ def test_a_default_norm_is_spelled_out() -> None:
 def test_a_wrong_variant_is_told_before_any_work(entries, options, error, text) -> None:
     with pytest.raises(error, match=f"(?s){text}"):
         expand(entries, **options)
+
+
+def test_norms_are_crossed_with_the_solvers_that_take_them_and_named_with_parameters() -> None:
+    weighted = ao.distances.Weighted("l2", [1.0, 2.0], name="by-label")
+    found = expand(["ipf", "ipf:chi2", "convex", "integer"], ["lp=2.50", "neyman", weighted])
+    assert [str(variant) for variant in found] == [
+        "ipf",
+        "ipf:chi2",
+        "convex:lp=2.5",
+        "convex:neyman",
+        "convex:by-label",
+        "integer:lp=2.5",
+        "integer:by-label",
+    ]
+    assert found[4].reconstructor().distance == weighted
+    assert [str(variant) for variant in expand(["ipf:kl", "convex:huber"])] == ["ipf", "convex:huber=1"]

@@ -51,7 +51,7 @@ SOLVERS = [
 ]
 FLOWS = [["--solver", "integer", "--option", f"norm={norm}"] for norm in ("l1", "l2", "linf")]
 ROUNDINGS = [
-    *(["--rounding", name] for name in ("independent", "largest-remainder", "nearest")),
+    *(["--rounding", name] for name in ("independent", "largest-remainder", "nearest", "drawn")),
     *(["--rounding", name, "--scope", "single"] for name in ("controlled", "hypergeometric", "nearest")),
 ]
 

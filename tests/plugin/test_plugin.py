@@ -1,4 +1,4 @@
-"""A third-party package, really installed, adds a solver and a measure by entry point."""
+"""A third-party package, really installed, adds a solver, a measure and a distance by entry point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,17 @@ try:
     ao.reconstruct(problem, "broken")
 except ao.AegisError as error:
     broken = str(error)
+able = ("ipf", "convex", "integer")
+closest = {solver: ao.reconstruct(problem, solver, norm="cressie_read") for solver in able}
+compared = ao.compare(
+    clinic.frame, clinic.label, clinic.configurations, solvers=["ipf:cressie_read=0.5"], measures=["mi"]
+)
 print(json.dumps({
+    "distances": list(ao.distances.available_distances()),
+    "norm": closest["ipf"].norm,
+    "optimal": [result.optimal for result in closest.values()],
+    "objectives": [result.objective for result in closest.values()],
+    "compared": sorted(set(compared.norm)),
     "solvers": list(ao.available_solvers()),
     "norms": list(ao.available_solvers()["halves"].norms),
     "first": ao.reconstruct(problem, "halves", weight=1.0).table[0].tolist(),
@@ -36,17 +46,26 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def answer(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder that the package is installed into."""
     source = tmp_path_factory.mktemp("source") / "halves"
     shutil.copytree(Path(__file__).parent / "halves", source)
     target = tmp_path_factory.mktemp("site")
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*install, "--target", str(target), str(source)], check=True, capture_output=True)
-    environment = os.environ | {"PYTHONPATH": str(target)}
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True, env=environment
-    )
-    found: dict[str, object] = json.loads(run.stdout)
+    return target
+
+
+def _run(site: Path, script: str, *arguments: str) -> str:
+    """What a script prints where the package is installed."""
+    command = [sys.executable, "-c", script, *arguments]
+    environment = os.environ | {"PYTHONPATH": str(site)}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+@pytest.fixture(scope="module")
+def answer(site: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(_run(site, SCRIPT))
     return found
 
 
@@ -66,3 +85,26 @@ def test_a_plugin_that_cannot_be_loaded_is_named_only_when_asked_for(answer: dic
 def test_the_measure_takes_part_in_advice(answer: dict[str, object]) -> None:
     assert "purity" in answer["measures"]  # type: ignore[operator]
     assert answer["same"] is True
+
+
+def test_the_distance_works_in_every_solver_that_its_flags_admit_and_in_comparisons(
+    answer: dict[str, object],
+) -> None:
+    assert "cressie_read" in answer["distances"]  # type: ignore[operator]
+    assert answer["norm"] == "cressie_read=0.666667"
+    assert answer["optimal"] == [True, True, True]
+    fitted, continuous, whole = answer["objectives"]  # type: ignore[misc]
+    assert fitted == pytest.approx(continuous, rel=1e-6)
+    assert fitted <= whole
+    assert answer["compared"] == ["cressie_read=0.5"]
+
+
+def test_the_distance_is_known_to_the_command_line(site: Path, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("age,sick\n" + "".join(f"{20 + i % 7},{i % 3 // 2}\n" for i in range(60)))
+    masks = tmp_path / "masks.json"
+    masks.write_text('{"one": {"age": {"function": "bucketize", "width": 3}}, "two": {}}')
+    main = "from aegis_opt.cli import main; main()"
+    options = ["--label", "sick", "--configurations", str(masks), "--solver", "integer:cressie_read=1"]
+    printed = _run(site, main, "compare", str(table), *options, "--json", "-o", str(tmp_path / "results"))
+    assert '"integer:cressie_read=1"' in printed

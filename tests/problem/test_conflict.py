@@ -132,6 +132,24 @@ def test_repair_changes_the_fewest_records_and_relax_shares_the_disagreement() -
     assert _change(problem, repaired.problem, 2) >= 15 - 1e-9
 
 
+def test_relaxed_totals_can_be_met_under_constraints_that_leave_no_room() -> None:
+    """Cells of 1e-8 records were taken for empty, and the constraint was then missed by as much."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        coefficients = rng.integers(-2, 3, (6, 3))
+        tight = LinearConstraint(coefficients, lower=-3, upper=-1)
+        views = [ao.View([4, 1, 3, 1, 2, 0], rng.integers(0, 2, (5, 3)))]
+        problem = ao.Problem(views, rng.integers(0, 2, 6), constraints=[tight])
+        try:
+            relaxed = reconcile(problem, "relax").problem
+        except ao.InfeasibleProblem:  # the constraint alone is impossible
+            continue
+        system = _conflict._System.of(relaxed)
+        found = _least_violation.least_violation(system.A, system.b, system.C, system.limits)
+        assert found is not None
+        assert found.largest < 1e-10
+
+
 def test_results_say_what_was_changed_and_measure_the_given_totals() -> None:
     problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[15, 16])
     result = ao.reconstruct(problem, on_conflict="repair")

@@ -407,6 +407,7 @@ def test_constant_attributes_and_folds_without_records_have_answers() -> None:
         (("scores", "r2_cv", "folds", "coarse-age"), [1.0], "as many folds"),
         (("scores", "r2_cv", "folds", "coarse-age"), 3, "a list of numbers"),
         (("scores", "r2_cv", "values"), {}, "of every configuration"),
+        (("scores", "r2_cv"), 5, "score 'r2_cv' has no 'title'"),
         (("attributes", "age", "measures", "mi"), [1.0], "1 values of 'mi' for"),
         (("attributes", "age", "masks"), [], "has no masks"),
         (("attributes", "age", "masks"), [3], "mask 0 of attribute 'age' must be a mapping"),

@@ -309,3 +309,13 @@ def test_a_long_column_is_solved_in_well_under_its_full_size() -> None:
         assert result.residual < 1e-6
         assert result.gap < 1e-7
         assert {"build", "model", "solve", "polish", "check"} <= set(result.seconds)
+
+
+@pytest.mark.parametrize("records", [1e6, 2e9, 1e13])
+def test_the_huber_distance_of_many_records_is_solved(records: float) -> None:
+    """Beside cells of 1e8 records, squares of up to one record made every engine call it infeasible."""
+    rng = np.random.default_rng(50179)
+    truth = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
+    groups = [np.unique(rng.integers(0, 4, 8), return_inverse=True)[1] for _ in range(3)]
+    result = ao.reconstruct(ao.Problem.from_table(truth, groups), "convex", norm="huber")
+    assert result.status is ao.Status.OPTIMAL

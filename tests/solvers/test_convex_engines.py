@@ -80,7 +80,7 @@ def test_limits_that_an_engine_does_not_have_are_refused() -> None:
 
 
 def test_other_wrong_options_are_refused() -> None:
-    with pytest.raises(ao.errors.InvalidOption, match="unknown norm 'l3'; known: chi2.*, linf"):
+    with pytest.raises(ao.errors.InvalidOption, match=r"unknown norm 'l3'; known: chi2.*, linf"):
         Convex(norm="l3")
     with pytest.raises(ao.errors.InvalidOption, match="tie_break must be 'l2' or 'none'"):
         Convex(norm="l1", tie_break="kl")  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def _cvxpy() -> Any:
 
 
 def _problem(rng: np.random.Generator, *, rows: int, largest: int, least: int) -> ao.Problem:
-    """Up to three random views, with or without histogram and prior, of a table with counts from `least` up."""
+    """Up to three random views, perhaps with a histogram and a prior, of counts from `least` up."""
     n, k = int(rng.integers(2, rows + 1)), int(rng.integers(2, 4))
     truth = rng.integers(least, largest + 1, size=(n, k))
     truth[0, 0] += 1
@@ -112,7 +112,9 @@ def _least(problems: list[ao.Problem], norm: str, weights: list[np.ndarray]) -> 
 @pytest.mark.parametrize("norm", [*FORMULAS, "linf"])
 def test_continuous_tables_are_as_close_as_those_of_a_plain_model(norm: str, weighted: bool) -> None:
     rng = np.random.default_rng([ord(letter) for letter in norm])
-    problems = [_problem(rng, rows=7, largest=15, least=1) for _ in range(N_PROBLEMS // (5 if weighted else 1))]
+    problems = [
+        _problem(rng, rows=7, largest=15, least=1) for _ in range(N_PROBLEMS // (5 if weighted else 1))
+    ]
     weights = [_weights(p, rng) if weighted else np.ones(p.shape) for p in problems]
     least = _least(problems, norm, weights)
     for solver in ("ipf", "convex"):
@@ -139,7 +141,9 @@ def _whole_tables(problem: ao.Problem) -> np.ndarray:
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
-@pytest.mark.parametrize("norm", [*(name for name in FORMULAS if name not in ("reverse_kl", "neyman")), "linf"])
+@pytest.mark.parametrize(
+    "norm", [*(name for name in FORMULAS if name not in ("reverse_kl", "neyman")), "linf"]
+)
 def test_whole_tables_are_the_closest_of_all(norm: str, engine: str) -> None:
     rng = np.random.default_rng([ord(letter) for letter in norm])
     tried = 0

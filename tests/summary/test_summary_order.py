@@ -227,8 +227,8 @@ def test_orders_that_do_not_fit_the_call_are_refused() -> None:
         ao.summarize(records, "y", MASKS, values=["siz"])
     with pytest.raises(InvalidOption, match="values must be True, False or a list of attributes, not 'yes'"):
         ao.summarize(records, "y", MASKS, values="yes")
-    for options in ({"values": True}, {"order": ORDER}):
-        with pytest.raises(InvalidOption, match="values and order are about the rows of tables"):
+    for options in ({"values": True}, {"order": ORDER}, {"histograms": ["size"]}):
+        with pytest.raises(InvalidOption, match="histograms, values and order are about tables"):
             ao.summarize(records, "y", MASKS, share="scores", **options)  # type: ignore[call-overload]
     configurations = ao.Configurations(MASKS, order=ORDER)
     assert ao.summarize(records, "y", configurations, share="scores").scores
