@@ -9,7 +9,7 @@ from typing import Any
 
 from aegis_opt.problem._problem import Problem
 
-__all__ = ["MAXIMUM_ENTROPY", "Reconstruction", "Status"]
+__all__ = ["Reconstruction", "Status"]
 
 
 MAXIMUM_ENTROPY = "maximum entropy"

@@ -127,20 +127,14 @@ class Convex(Minimiser):
         """
         start = time.perf_counter()
         bound = [self.distance.for_problem(problem) for problem in problems]
-        if any(distance.name != self.distance.name and distance.name == "kl" for distance in bound):
-            # a distance along positions is the divergence where there are none, with all that is known of it
-            return [
-                (replace(self, norm="kl") if distance.name == "kl" else self)._solve_bound(problem, distance)
-                for problem, distance in zip(problems, bound, strict=True)
-            ]
+        other = [type(one.base) is not type(self.distance.base) for one in bound]
+        if any(other):  # a distance may stand back for another, as roughness does where nothing is ordered
+            solvers = [replace(self, norm=bound[i].base) if other[i] else self for i in range(len(bound))]
+            return [solver.solve(problem) for solver, problem in zip(solvers, problems, strict=True)]
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
         largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
         return [solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)]
-
-    def _solve_bound(self, problem: Problem, distance: Distance) -> Solution:
-        """Solve one problem whose distance is bound to it already."""
-        return self._solve_stack([(reduced(problem, distance), distance)], build=0.0)[0]
 
     def _solve_stack(self, pairs: Sequence[tuple[Reduction, Distance]], build: float) -> list[Solution]:
         start = time.perf_counter()

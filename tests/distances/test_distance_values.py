@@ -46,7 +46,9 @@ def test_the_value_is_that_of_the_formula(norm: str) -> None:
 
 
 def test_every_distance_of_the_package_has_an_expected_value() -> None:
-    assert {name.partition("=")[0] for name in EXPECTED} == set(NORMS) - {"roughness"}  # see test_roughness.py
+    assert {name.partition("=")[0] for name in EXPECTED} == set(NORMS) - {
+        "roughness"
+    }  # see test_roughness.py
 
 
 @pytest.mark.parametrize("norm", NORMS)

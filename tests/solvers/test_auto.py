@@ -7,7 +7,7 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt.solvers.smooth import Auto, Smooth
-from aegis_opt.solvers.smooth._auto import MOST_VIEWS, _splits, _telling, deviance, simplest
+from aegis_opt.solvers.smooth._auto import MOST_VIEWS, _splits, _telling, prediction_error, simplest
 
 VIEWS = [np.arange(40) // width for width in (4, 5, 8, 10, 13)]
 
@@ -71,13 +71,18 @@ def test_equal_views_count_once_and_very_many_are_thinned() -> None:
     assert max(sizes) == 30
 
 
-def test_the_deviance_is_that_of_the_likelihood() -> None:
-    margin = ao.Problem.from_table([[3, 1], [0, 4]], [0, 1]).margins[0]
-    predicted = np.array([[2.0, 2.0], [1.0, 3.0]])
-    expected = (3 * np.log(3 / 2) + 1 * np.log(1 / 2) + 4 * np.log(4 / 3)) / 8
-    assert deviance(margin, predicted) == pytest.approx(expected)
-    assert deviance(margin, margin.totals) == 0
-    assert np.isfinite(deviance(margin, np.array([[0.0, 4.0], [4.0, 0.0]])))
+def test_the_error_is_the_share_of_records_to_be_moved_and_that_of_sampling() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.gamma(1.0, 50.0, size=(8, 3))
+    records = round(truth.sum())
+    drawn = rng.multinomial(records, (truth / truth.sum()).ravel(), size=400).reshape(400, 8, 3)
+    margins = [ao.Problem.from_table(table, np.arange(8)).margins[0] for table in drawn]
+    predicted = truth / truth.sum() * records
+    moved = np.array([ao.tvd(table, predicted) for table in drawn])
+    errors = np.array([prediction_error(margin, predicted) for margin in margins])
+    chance = np.array([prediction_error(margin, margin.totals) for margin in margins])
+    assert np.allclose(errors, moved + chance)
+    assert chance.mean() == pytest.approx(moved.mean(), rel=0.05)
 
 
 def test_more_assumptions_need_clear_evidence() -> None:

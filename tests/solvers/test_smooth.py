@@ -112,7 +112,9 @@ def test_no_feasible_table_of_an_independent_model_is_smoother(options: dict[str
         result = solver.reconstruct(problem)
         assert result.status is ao.Status.OPTIMAL
         assert result.residual < 1e-9
-        assert result.objective == pytest.approx(_roughness(problem, result.table, weights), rel=1e-8, abs=1e-9)
+        assert result.objective == pytest.approx(
+            _roughness(problem, result.table, weights), rel=1e-8, abs=1e-9
+        )
         resolution = RESOLUTION * roughness.of_a_wave
         least = _least_roughness(problem, weights)
         assert result.objective <= least + 1e-6 * max(least, resolution)

@@ -105,7 +105,7 @@ def regret(pick: str, scores: pd.DataFrame) -> tuple[float, float, pd.Series]:
         rows = [row_of[str(name)] for name in best]
         each.append(100 * float((values[rows, range(len(rows))] - values[row_of[pick]]).mean()))
     error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
-    return float(by_classifier.mean()), error, by_classifier
+    return float(by_classifier.to_numpy(dtype=np.float64).mean()), error, by_classifier
 
 
 def yardsticks(scores: pd.DataFrame) -> list[dict[str, object]]:
