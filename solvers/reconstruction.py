@@ -36,11 +36,11 @@ class Reconstruction:
     status : Status
         Judged by the residual.
     objective : float
-        Distance to the prior in `norm`; see `aegis_opt.distances.distance`.
+        Distance to the prior in `norm`; see `aegis_opt.distances`.
     residual : float
         Largest absolute violation of any constraint, in records.
     norm : str
-        "kl", "l1", "l2" or "linf".
+        Name of the distance, parameters included: "kl", "l1", "lp=1.5", ...
     method : str
         Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
     iterations : int

@@ -305,6 +305,9 @@ def _cells(data: Stack, t: Any) -> Any:
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
         return data.weight @ cp.kl_div(t, data.prior)
+    if costs.distance.degree is not None:
+        size = costs.weights * costs.rows * costs.scale**costs.distance.degree / costs.unit
+        return size @ costs.distance.cell_expression(cp.multiply(1 / costs.rows, t), data.prior / costs.rows)
     per_row = cp.multiply(costs.scale / costs.rows, t)
     return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
 
