@@ -35,7 +35,7 @@ _LARGEST_COST = 2.0**61
 """Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
 _STEPS_COST = 2.0**44
 """Cost of a table up to which the costs of other distances than l1, l2 and linf are scaled."""
-_MOST_LAYERS = 5_000_000
+_MOST_LAYERS = 500_000
 """Layers of all cells together up to which there is room for those costs."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
