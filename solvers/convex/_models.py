@@ -35,7 +35,7 @@ import numpy as np
 
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
-from aegis_opt.distances import Distance, Huber, SeparableDistance
+from aegis_opt.distances import Distance, Huber
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
@@ -311,21 +311,11 @@ def _cells(data: Stack, t: Any) -> Any:
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
         return data.weight @ cp.kl_div(t, data.prior)
-    degree, per_row = _degree(costs.distance), cp.multiply(1.0 / costs.rows, t)
-    if degree is not None:  # engines are lost among numbers of the size of the records
-        size = costs.weights * costs.rows / costs.unit * costs.scale**degree
-        return size @ costs.distance.cell_expression(per_row, costs.prior / costs.scale)
-    per_row = cp.multiply(costs.scale, per_row)
+    if costs.distance.degree is not None:
+        size = costs.weights * costs.rows * costs.scale**costs.distance.degree / costs.unit
+        return size @ costs.distance.cell_expression(cp.multiply(1 / costs.rows, t), data.prior / costs.rows)
+    per_row = cp.multiply(costs.scale / costs.rows, t)
     return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
-
-
-def _degree(distance: SeparableDistance) -> float | None:
-    """Return the h of cost(s x, s u) = s^h cost(x, u), as some points tell; None where there is none."""
-    x, u = np.array([0.3, 2.0, 5.0, 0.1]), np.array([1.0, 0.7, 4.0, 3.0])
-    here = distance.cost(x, u)
-    degrees = [np.log(distance.cost(s * x, s * u) / here) / np.log(s) for s in (2.0, 1e-3, 1e5)]
-    found = round(float(np.mean(degrees)), 9)
-    return found if np.abs(np.array(degrees) - found).max() < 1e-9 else None
 
 
 def _huber(data: Stack, t: Any, constraints: list[Any]) -> Any:

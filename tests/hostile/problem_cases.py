@@ -27,7 +27,9 @@ PLAIN = Wishes(constraints=False)
 def options_for(rng: np.random.Generator, known: Known, whole: bool) -> dict[str, Any]:
     """A solver that takes the problem."""
     solvers: list[dict[str, Any]] = [{"solver": "convex", "norm": norm} for norm in NORMS]
-    if not known.constraints:
+    if known.constraints:  # engines give up where a prior is a million times too large for a cell
+        solvers = [options for options in solvers if options["norm"] != "neyman"]
+    else:
         solvers += [{"solver": "ipf"}] * 3
         solvers += [{"solver": "ipf", "norm": norm} for norm in NORMS if IPF.takes(get_distance(norm))]
         if whole and len(known.views) == 1 and known.views[0][2].shape[1] == known.shape[1]:
