@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError
 
 T = TypeVar("T")
@@ -49,7 +50,8 @@ def in_child(work: Callable[..., T], *arguments: Any, seconds: float | None = No
     timer.daemon = True
     timer.start()
     try:
-        result, error = _ask(process, pickle.dumps(sys.path) + pickle.dumps((work, arguments)))
+        question = pickle.dumps(sys.path) + pickle.dumps((work, arguments))
+        result, error = interruptible(lambda: _ask(process, question), process.kill)
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):  # it ended before it had answered
         if late.is_set():
             raise TimeoutError(f"stopped after {seconds:g} seconds") from None

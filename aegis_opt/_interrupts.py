@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """Seconds that work which was asked to stop has for it, before it is left alone."""
+_LOOK_SECONDS = 0.2  # between looks for Ctrl-C in threads other than the main one
 
 
 def interruptible(
@@ -18,6 +21,7 @@ def interruptible(
     stop: Callable[[], None] | None = None,
     *,
     stop_seconds: float | None = STOP_SECONDS,
+    seconds: float | None = None,
 ) -> T:
     """Do long work in a thread, so that Ctrl-C is heard at once.
 
@@ -26,10 +30,11 @@ def interruptible(
     be stopped, is left alone: it goes on in the background, and nobody waits for its result. It must
     therefore change nothing that others use, and must release Python's lock.
 
-    Only the main thread hears signals: the work of other threads is done where it is asked for.
+    After `seconds` the work is stopped in the same way. What it then returns is returned; where it was left
+    alone, `TimeoutError` is raised.
+
+    Only the main thread hears signals. Other threads look whether it did: see `look_for_ctrl_c`.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
     results: list[T] = []
     errors: list[BaseException] = []
     done = threading.Event()  # an interrupted Thread.join of Python 3.11 takes a running thread for ended
@@ -42,16 +47,55 @@ def interruptible(
         finally:
             done.set()
 
-    threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
-    try:
-        done.wait()
-    except BaseException:
+    def end() -> None:
         left = float("inf") if stop_seconds is None else stop_seconds
         while stop is not None and left > 0 and not done.is_set():
             stop()
             done.wait(0.1)  # what is to stop may not have begun when it was told
             left -= 0.1
+
+    threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
+    try:
+        late = not _wait(done, seconds)
+    except BaseException:
+        end()
         raise
+    if late:
+        end()
+        if not done.is_set():
+            raise TimeoutError
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _wait(done: threading.Event, seconds: float | None) -> bool:
+    """Wait until work is done; return whether it is, and raise what Ctrl-C raises."""
+    if threading.current_thread() is threading.main_thread():
+        return done.wait(seconds)
+    end = None if seconds is None else time.monotonic() + seconds
+    while not done.wait(_LOOK_SECONDS if end is None else min(_LOOK_SECONDS, max(end - time.monotonic(), 0))):
+        look_for_ctrl_c()
+        if end is not None and time.monotonic() >= end:
+            return False
+    return True
+
+
+def look_for_ctrl_c() -> None:
+    """Raise `KeyboardInterrupt` in a thread other than the main one, where that was interrupted.
+
+    The main thread was, where it is handling a `KeyboardInterrupt`, as it does while it leaves a ``with
+    ThreadPoolExecutor()``, or where the interpreter ends because of one and waits for its threads.
+    """
+    main = threading.main_thread()
+    if threading.current_thread() is main:
+        return
+    known: dict[Any, Any] = sys._current_exceptions()
+    handled = known.get(main.ident)
+    if isinstance(handled, tuple):  # Python 3.11
+        handled = handled[1]
+    ending = getattr(threading, "_SHUTTING_DOWN", False) or not main.is_alive()
+    if isinstance(handled, KeyboardInterrupt) or (
+        ending and getattr(sys, "last_type", None) is KeyboardInterrupt
+    ):
+        raise KeyboardInterrupt

@@ -101,7 +101,21 @@ class SummaryError(InvalidInput):
 
 
 class InfeasibleProblem(AegisError, ValueError):
-    """No table satisfies all the known totals; the text names the ones that disagree."""
+    """No table satisfies all the known totals; the text names the ones that disagree.
+
+    Attributes
+    ----------
+    totals : tuple of (str, int, int)
+        Totals that cannot hold together, as (margin, row, column): ("view 0", 2, 1) is ``joint[2, 1]`` of the
+        first view, ("histogram", 4, 0) the number of records with the fifth value. Left out any one of them
+        (or of `constraints`), the others can hold: they are irreducible, unless the text says otherwise.
+        Empty where they were not looked for, because the table is large or only whole tables are missing.
+    constraints : tuple of str
+        Names of the extra constraints that belong to them.
+    """
+
+    totals: tuple[tuple[str, int, int], ...] = ()
+    constraints: tuple[str, ...] = ()
 
 
 class RoundingImpossible(AegisError, ValueError):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.distances._cells import CellCosts
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import solve_symmetric
@@ -68,6 +69,7 @@ def maximise_dual(
     value = float(v @ b) - float(costs.conjugate(slopes).sum())
     best, least, highest, stalled = (v, x), np.inf, -np.inf, 0
     for step in range(max_steps):
+        look_for_ctrl_c()
         gradient = b - A @ x
         violation = largest(gradient)
         rising = value > highest + _NOISE * abs(value)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.problem._symmetric import solve_symmetric
+from aegis_opt.problem._symmetric import conjugate_gradients, solve_symmetric
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 STEPS = 20
 _RIDGE = 1e-11  # totals are linearly dependent; small enough that a step removes nearly all of a violation
+_QUICK_PRODUCT = 500_000  # entries of a matrix that is multiplied with itself in some tenths of a second
 _LEAST_WEIGHT = 1e-9  # lets a cell that the engine put at 0 move where nothing else can
 
 
@@ -52,12 +53,23 @@ def move_to_totals(
 def normal_solve(
     A: sparse.csr_array, weight: FloatArray, right: FloatArray, deadline: float = math.inf
 ) -> FloatArray:
-    """Solve A diag(weight) A' x = right, regularised."""
-    from scipy.sparse import eye_array
+    """Solve A diag(weight) A' x = right, regularised.
 
-    normal = (A * weight) @ A.T
-    ridge = _RIDGE * max(1.0, float(normal.diagonal().max()))
-    return solve_symmetric((normal + ridge * eye_array(len(right))).tocsc(), right, deadline)
+    Against the clock, a large matrix is not multiplied out: that alone would take seconds.
+    """
+    from scipy.sparse import csr_array
+
+    if deadline < math.inf and A.nnz > _QUICK_PRODUCT:
+        diagonal = (A * A) @ weight
+        ridge = _RIDGE * max(1.0, largest(diagonal))
+        return conjugate_gradients(
+            lambda x: A @ (weight * (x @ A)) + ridge * x, diagonal + ridge, right, deadline
+        )[0]
+    weighted = csr_array((A.data * weight[A.indices], A.indices, A.indptr), shape=A.shape)
+    normal = (weighted @ A.T).tocsc()
+    diagonal = normal.diagonal()
+    normal.setdiag(diagonal + _RIDGE * max(1.0, largest(diagonal)))
+    return solve_symmetric(normal, right, deadline)
 
 
 def enough(b: FloatArray) -> float:

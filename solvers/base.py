@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from aegis_opt._options import instance, one_of, whole_number
 from aegis_opt.distances import NORMS, Distance, get_distance
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem._conflict import Reconciled, check, reconcile
+from aegis_opt.problem._conflict import Reconciled, check, contradicts_itself, reconcile
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -56,7 +56,11 @@ class Capabilities:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver hands back: a table and what it can say about it."""
+    """What a solver hands back: a table and what it can say about it.
+
+    `distance` is what it minimised, where that is not the solver's own; `choice` and `held_out` say what a
+    solver with a choice chose and why, and `warning` what the caller should know. See `Reconstruction`.
+    """
 
     table: FloatArray
     method: str
@@ -65,6 +69,10 @@ class Solution:
     gap: float | None = None
     timed_out: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+    distance: Distance | None = None
+    choice: str = ""
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    warning: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,13 +162,9 @@ class Reconstructor(ABC):
     def _agree(self, problem: Problem, *, forced: bool = False) -> Reconciled:
         """The problem itself where its totals agree; else what `on_conflict` asks for."""
         self._refuse(problem)
-        try:
+        if self.on_conflict == "raise":
             check(problem)
-        except InfeasibleProblem:
-            if self.on_conflict == "raise":
-                raise
-            forced = True
-        if forced and self.on_conflict != "raise":
+        elif forced or contradicts_itself(problem):
             return reconcile(problem, self.on_conflict)
         return Reconciled(problem, ())
 
@@ -209,7 +213,11 @@ class Reconstructor(ABC):
         """
         agreed = Reconciled(reconstruction.repaired or problem, reconstruction.changes)
         timed_out = reconstruction.status is Status.TIME_LIMIT
-        evidence = self._judge(problem, agreed, np.asarray(table, dtype=np.float64), timed_out=timed_out)
+        norm = reconstruction.norm
+        distance = self.distance if norm == self.distance_norm else get_distance(norm)
+        distance = distance.for_problem(agreed.problem)
+        X = np.asarray(table, dtype=np.float64)
+        evidence = self._judge(problem, agreed, X, distance, timed_out=timed_out)
         return replace(reconstruction, **evidence, gap=None)
 
     def _certify(
@@ -224,17 +232,23 @@ class Reconstructor(ABC):
             proved, gap = False, None
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()
-        evidence = self._judge(problem, agreed, table, proved=proved, timed_out=solution.timed_out)
+        distance = (solution.distance or self.distance).for_problem(agreed.problem)
+        evidence = self._judge(problem, agreed, table, distance, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
+        if evidence["status"] in (Status.NOT_CONVERGED, Status.VIOLATED):
+            gap = None  # a bound on the distance says nothing about a table that misses totals
         return Reconstruction(
             **evidence,
-            norm=self.distance_norm,
+            norm=distance.name,
             method=solution.method,
             iterations=solution.iterations,
             seconds=seconds,
             gap=gap,
             changes=agreed.changes,
             repaired=agreed.problem if agreed.changes else None,
+            choice=solution.choice,
+            held_out=solution.held_out,
+            warning=solution.warning,
         )
 
     def _judge(
@@ -242,6 +256,7 @@ class Reconstructor(ABC):
         problem: Problem,
         agreed: Reconciled,
         table: FloatArray,
+        distance: Distance,
         *,
         proved: bool = False,
         timed_out: bool = False,
@@ -263,7 +278,7 @@ class Reconstructor(ABC):
         return {
             "table": problem.labelled(table),
             "status": status,
-            "objective": self.distance.for_problem(agreed.problem).value(table, agreed.problem.prior),
+            "objective": distance.value(table, agreed.problem.prior),
             "residual": residual,
             "optimal": status is Status.OPTIMAL,
         }

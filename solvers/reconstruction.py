@@ -9,7 +9,11 @@ from typing import Any
 
 from aegis_opt.problem._problem import Problem
 
-__all__ = ["Reconstruction", "Status"]
+__all__ = ["MAXIMUM_ENTROPY", "Reconstruction", "Status"]
+
+
+MAXIMUM_ENTROPY = "maximum entropy"
+"""What `Reconstruction.choice` calls the table of least divergence from a uniform prior."""
 
 
 class Status(Enum):
@@ -40,7 +44,7 @@ class Reconstruction:
     residual : float
         Largest absolute violation of any constraint, in records.
     norm : str
-        Name of the distance, parameters included: "kl", "l1", "lp=1.5", ...
+        Name of the distance, parameters included: "kl", "lp=1.5", ...; see `aegis_opt.distances`.
     method : str
         Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
     iterations : int
@@ -55,6 +59,12 @@ class Reconstruction:
         What was changed to reconcile contradictory totals; empty otherwise.
     repaired : Problem or None
         The problem with the changed totals, which the table was made for; None where nothing was changed.
+    choice : str
+        What a solver with a choice chose, such as "auto" between maximum entropy and smoothness; else "".
+    held_out : mapping of str to float
+        For each candidate of such a choice, how far its predictions of held-out views were from them.
+    warning : str
+        What the caller should know about how the table was made; else "".
     """
 
     table: Any
@@ -69,6 +79,9 @@ class Reconstruction:
     gap: float | None = None
     changes: tuple[str, ...] = ()
     repaired: Problem | None = None
+    choice: str = ""
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    warning: str = ""
 
     def __repr__(self) -> str:
         n, k = self.table.shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
@@ -23,6 +24,8 @@ _BUILT_IN = {
     "ipf": "aegis_opt.solvers.ipf:IPF",
     "convex": "aegis_opt.solvers.convex:Convex",
     "integer": "aegis_opt.solvers.integer:Integer",
+    "smooth": "aegis_opt.solvers.smooth:Smooth",
+    "auto": "aegis_opt.solvers.smooth:Auto",
     "sampling": "aegis_opt.solvers.sampling:Sampling",
 }
 
@@ -147,4 +150,7 @@ def reconstruct(problem: Problem, solver: str | Reconstructor = "ipf", **options
     """
     if not isinstance(problem, Problem):
         raise InvalidOption(f"reconstruct takes a Problem, not {type(problem).__name__}")
-    return get_reconstructor(solver, **options).reconstruct(problem)
+    result = get_reconstructor(solver, **options).reconstruct(problem)
+    if result.warning:
+        warnings.warn(result.warning, stacklevel=2)
+    return result

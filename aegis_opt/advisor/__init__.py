@@ -1,6 +1,8 @@
 """The advisor: from a summary to a ranking of configurations."""
 
-from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._advise import Advisor, advise
+from aegis_opt.advisor._criterion import Criterion
+from aegis_opt.advisor._explain import SingleChanges, Suggestion
 
-__all__ = ["Advice", "Advisor", "Criterion", "advise"]
+__all__ = ["Advice", "Advisor", "Criterion", "SingleChanges", "Suggestion", "advise"]

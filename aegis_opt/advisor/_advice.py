@@ -7,35 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from aegis_opt.measures import Measure
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """What configurations are ranked by: a measure of the masked attributes, or a score of all together.
-
-    Parameters
-    ----------
-    name, title : str
-        What users type, and what people read.
-    higher_is_better : bool
-        Which end of the values is the better one.
-    unit : str
-        Such as "bits"; empty for plain numbers.
-    digits : int
-        Decimals worth showing.
-    """
-
-    name: str
-    title: str
-    higher_is_better: bool = True
-    unit: str = ""
-    digits: int = 4
-
-    @classmethod
-    def of(cls, measure: Measure) -> Criterion:
-        """Describe a measure."""
-        return cls(measure.name, measure.title, measure.higher_is_better, measure.unit, measure.digits)
+from aegis_opt._options import flag
+from aegis_opt.advisor._criterion import Criterion
+from aegis_opt.advisor._explain import SingleChanges, Suggestion
+from aegis_opt.errors import InvalidOption, UnknownName
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +26,13 @@ class Advice:
     ranking : DataFrame
         Columns configuration, pud, pud_low, pud_high, rank, best first; `pud_low` and `pud_high` are proved
         bounds of the true deviation (NaN where nothing is proved). Random estimates add pud_std and
-        wins, the share of replicates in which the configuration came first. A measure that is not monotone
-        may be improved by a mask, so it ranks by its mean over the masked attributes: column score. The
-        deviation then stands beside it where the unmasked tables are known, else it is NaN.
+        wins, the share of replicates in which the configuration came first. Drawn tables add pud_5 and
+        pud_95, between which 90% of the replicates lie. A measure that is not monotone may be improved by a
+        mask, so it ranks by its mean over the masked attributes: column score. The deviation then stands
+        beside it where the unmasked tables are known, else it is NaN. Scores with folds, and ``bootstrap``,
+        add difference, difference_low and difference_high: how far the configuration is behind the winner,
+        in the mean of the folds or by the tables, and the 95% interval. `r2_gcv` is judged by the folds of
+        `r2_cv`, where these are shared.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -69,13 +48,17 @@ class Advice:
     masked : DataFrame
         Configuration x attribute: the measure of each masked attribute.
     attributes : DataFrame
-        One row per attribute: estimate of the unmasked measure, its proved bounds, how the tables were found,
-        and the worst status and largest residual of all tables that were measured, after rounding.
+        One row per attribute: estimate of the unmasked measure (with estimate_5 and estimate_95, where
+        tables were drawn), its proved bounds, how the tables were found, and the worst status and largest
+        residual of all tables that were measured, after rounding.
     replicates : DataFrame or None
         Replicate x configuration: the deviation in each random replicate.
     equivalent : tuple of str
         Configurations that the data cannot tell apart from the winner, which is one of them; empty where
         nothing is known about that.
+    changes : SingleChanges or None
+        The score after every change of one mask, which `explain` and `suggest` rest on; None where it is not
+        known.
     by_mi : Advice or None
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
@@ -96,6 +79,7 @@ class Advice:
     attributes: pd.DataFrame
     replicates: pd.DataFrame | None = None
     equivalent: tuple[str, ...] = ()
+    changes: SingleChanges | None = None
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -105,6 +89,77 @@ class Advice:
         taken = set(self.ranking.columns)
         wide.columns = [f"{name} (attribute)" if name in taken else name for name in wide.columns]
         return pd.concat([self.ranking, wide], axis="columns")
+
+    def explain(self, configuration: str | None = None) -> pd.DataFrame:
+        """Say what each mask of a configuration costs: which one to relax first.
+
+        The score is that of the advice. Where it comes from a model, or from another score of which the
+        provider shared no changes, it is `r2_gcv` (``advice.changes.criterion`` says which). A measure of
+        tables is the mean over the attributes, so an attribute's part is its own change divided by their
+        number; without a mask its value is the estimate, or the exact one where it was shared.
+
+        Parameters
+        ----------
+        configuration : str, optional
+            By default the winner.
+
+        Returns
+        -------
+        DataFrame
+            One row per attribute, the costliest first: attribute, mask, cost (by how much the score would be
+            better with this attribute alone unmasked; negative where the mask helps, NaN where that is not
+            known), other_mask (of the masks that the configurations have for the attribute, the one that
+            gains most in place of this one), gain (how much; negative where every other one is worse), chance
+            (share of the masked attribute's mutual information with the label that shuffled labels would
+            give, too).
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> list(advice.explain("strictest").columns)
+        ['attribute', 'mask', 'cost', 'other_mask', 'gain', 'chance']
+        """
+        return self._explained_by().explain(self._named(configuration))
+
+    def suggest(self, configuration: str | None = None, *, unmasked: bool = False) -> Suggestion | None:
+        """Propose the single change of one mask that gains most.
+
+        The candidates are the masks that some configuration of the summary has for the same attribute, one
+        attribute at a time; no mask that is in no configuration is considered. The score alone decides: a
+        finer mask shows more, and may not be private enough.
+
+        Parameters
+        ----------
+        configuration : str, optional
+            By default the winner.
+        unmasked : bool
+            Whether no mask at all is a candidate, too, where its score is known.
+
+        Returns
+        -------
+        Suggestion or None
+            None where no change gains. ``str()`` of it is a sentence.
+        """
+        return self._explained_by().suggest(self._named(configuration), unmasked=flag("unmasked", unmasked))
+
+    def _explained_by(self) -> SingleChanges:
+        if self.changes is None:
+            raise InvalidOption(
+                f"the provider shared no changes of {self.measure!r}, so nothing explains it: make the "
+                "summary with explain=True, or ask for a measure, which explains itself: measure='mi_loo'"
+            )
+        return self.changes
+
+    def _named(self, configuration: str | None) -> str:
+        """Return a configuration by its name, or the winner."""
+        chosen = self.best if configuration is None else configuration
+        if chosen is None:
+            raise InvalidOption("there is no winner to explain: name a configuration")
+        if chosen not in self.deviations.index:
+            raise UnknownName("configuration", chosen, list(self.deviations.index))
+        return chosen
 
     @property
     def measure(self) -> str:
@@ -123,10 +178,6 @@ class Advice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready values; what is not known is None."""
-
-        def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-            return frame.astype(object).where(frame.notna(), None).to_dict("records")
-
         document = {
             "best": self.best,
             "tied": list(self.tied),
@@ -144,6 +195,21 @@ class Advice:
         }
         return document if self.by_mi is None else document | {"by_mi": self.by_mi.to_dict()}
 
+    def explanation_to_dict(self, configuration: str | None = None) -> dict[str, Any]:
+        """Return what `explain` and `suggest` say as JSON-ready values; what is not known is None."""
+        suggestion = self.suggest(configuration)
+        return {
+            "configuration": self._named(configuration),
+            "measure": self._explained_by().criterion.name,
+            "attributes": records(self.explain(configuration)),
+            "suggestion": None if suggestion is None else suggestion.to_dict(),
+        }
+
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimated"
         return f"<Advice: best {self.best!r} of {len(self.ranking)}, {kind} order by {self.measure}>"
+
+
+def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the rows of a frame as JSON-ready values; what is not known is None."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")

@@ -6,17 +6,21 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import flag, one_of, path_of
-from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt._options import flag, one_of, path_of, whole_number
+from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._bootstrap import LEVEL, normal_quantile, spread_of_differences
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
-from aegis_opt.advisor._by_numbers import by_measure, by_score
-from aegis_opt.advisor._deviation import Deviation
+from aegis_opt.advisor._by_numbers import by_measure, by_score, with_differences
+from aegis_opt.advisor._criterion import Criterion
+from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
+from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
 from aegis_opt.advisor._question import (
     Question,
     Scope,
@@ -30,13 +34,14 @@ from aegis_opt.advisor._words import (
     compared_with_mi,
     reason,
     warning_about_chance,
+    warnings_about_close_ones,
     warnings_about_order,
     warnings_about_tables,
 )
 from aegis_opt.errors import InvalidOption, UnknownMeasure
 from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores import available_scores
+from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.sources import Progress
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
@@ -73,7 +78,7 @@ class Advisor:
 
     def advise(
         self,
-        measure: str | Measure = "auto",
+        measure: str | Measure | Score = "auto",
         solver: str | Reconstructor | None = None,
         scope: Scope | None = None,
         rounding: str | None = None,
@@ -82,6 +87,7 @@ class Advisor:
         replicates: int | None = None,
         histograms: bool | None = None,
         chance: bool = False,
+        bootstrap: int | None = None,
         progress: Progress | None = None,
         **options: Any,
     ) -> Advice:
@@ -91,6 +97,10 @@ class Advisor:
         how |= {"replicates": replicates, "histograms": histograms} | options
         given = {name: value for name, value in how.items() if value is not None}
         flag("chance", chance)
+        if bootstrap is not None:
+            whole_number("bootstrap", bootstrap, least=2)
+        if isinstance(measure, Score):
+            measure = self._shared_score(measure)
         chosen = self._automatic() if isinstance(measure, str) and measure == "auto" else measure
         scored = isinstance(chosen, str) and chosen in self._scores
         if given and (isinstance(summary, ScoreSummary) or (scored and measure != "auto")):
@@ -98,10 +108,18 @@ class Advisor:
                 f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or "
                 "ask for a measure of a summary that shares tables"
             )
+        if bootstrap is not None and (scored or isinstance(summary, ScoreSummary)):
+            raise InvalidOption(
+                "bootstrap resamples shared tables: ask for a measure of a summary that shares them; scores "
+                "with folds, such as r2_cv, say by themselves what cannot be told apart"
+            )
         if scored:
-            advice = by_score(str(chosen), self._scores[str(chosen)], summary.attributes, self._coarseness())
+            shared = self._scores[str(chosen)]
+            folds_of = self._scores.get("r2_cv", shared) if chosen == "r2_gcv" else shared
+            advice = by_score(str(chosen), shared, folds_of, summary.attributes, self._coarseness())
+            advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
-            advice = self._by_tables(chosen, seed, given, progress)
+            advice = self._by_tables(chosen, seed, given, bootstrap, progress)
         else:
             advice = by_measure(self._shared_measure(chosen), summary)
         if chance:
@@ -110,7 +128,7 @@ class Advisor:
             return advice
         if "mi" in (*self._measures, *(() if numbers is None else numbers.measures)):
             beside = self.advise("mi", seed=seed, progress=progress, **given)
-            advice = compared_with_mi(advice, beside, self._chance_of_mi)
+            advice = compared_with_mi(advice, beside, partial(chance_of_mi, summary))
         return advice
 
     @property
@@ -145,6 +163,16 @@ class Advisor:
         told = by_measure(get_measure("mi"), summary).masked.mean(axis=1)
         return {str(name): -value for name, value in told.items()}
 
+    def _shared_score(self, score: Score) -> str:
+        """Return the name of a score that was shared."""
+        if score.name not in self._scores:
+            hint = (
+                "A score is computed from the records, which only the provider has: "
+                "summarize(..., share='scores', scores=[...]), and then ask for its name."
+            )
+            raise UnknownMeasure("score", score.name, [*self._scores, *self._measures], hint)
+        return score.name
+
     def _shared_measure(self, measure: str | Measure) -> Measure:
         """Return a measure whose values were shared."""
         name = measure.name if isinstance(measure, Measure) else measure
@@ -155,7 +183,12 @@ class Advisor:
         return get_measure(measure)
 
     def _by_tables(
-        self, measure: str | Measure, seed: int, given: Mapping[str, Any], progress: Progress | None
+        self,
+        measure: str | Measure,
+        seed: int,
+        given: Mapping[str, Any],
+        bootstrap: int | None,
+        progress: Progress | None,
     ) -> Advice:
         """Reconstruct what is not shared, and rank."""
         summary = self._solved.summary
@@ -172,6 +205,8 @@ class Advisor:
             replicate_count(replicates, configured),
             use_histograms(summary, histograms),
         )
+        if bootstrap is not None and scope != "pooled":
+            raise InvalidOption("bootstrap resamples what all views tell together: leave out scope='single'")
         start = time.perf_counter()
         shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
         masked = measure_each(question.measure, shared)
@@ -179,31 +214,57 @@ class Advisor:
         estimates = estimate(self._solved, question, progress)
         reconstructed = time.perf_counter()
         advice = self._conclude(question, masked, estimates)
+        if bootstrap is not None and advice.best is not None:
+            advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
         seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
         advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
         if progress is not None:
             progress("done", len(summary.attributes), len(summary.attributes))
         return advice
 
+    def _with_differences(
+        self,
+        advice: Advice,
+        measure: Measure,
+        estimates: Mapping[str, Estimate],
+        replicates: int,
+        seed: int,
+    ) -> Advice:
+        """Say how far configurations are behind the winner, and which of them resampled tables tell apart."""
+        summary, best = self._solved.summary, str(advice.best)
+        tables = {name: np.asarray(found.solved[0].table) for name, found in estimates.items()}
+        spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
+        scores = advice.masked.mean(axis=1)
+        behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]
+        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index, dtype=float)
+        order = list(advice.ranking["configuration"])
+        close = tuple(name for name in order if behind[name] <= width[name] + TIE * abs(scores[best]))
+        close = (best, *(name for name in close if name != best))
+        return replace(
+            advice,
+            ranking=with_differences(
+                advice.ranking, behind[order].to_numpy(float), width[order].to_numpy(float)
+            ),
+            equivalent=close,
+            warnings=advice.warnings + tuple(warnings_about_close_ones(close, self._coarseness())),
+        )
+
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
-        if isinstance(measure, str) and measure in available_scores() and measure not in self._scores:
-            raise UnknownMeasure(
-                "score",
-                measure,
-                [*self._scores, *self._measures],
-                "The provider computes scores from the records: summarize(..., share='scores' or 'both').",
-            )
+        if isinstance(measure, str) and measure not in self._measures:
+            is_score = measure in available_scores()
+            hint = "The provider computes scores from the records: summarize(..., share='scores' or 'both')."
+            known = [*self._scores, *self._measures]
+            raise UnknownMeasure("score" if is_score else "measure", measure, known, hint if is_score else "")
         return get_measure(measure)
 
-    def _chance_of_mi(self, configuration: str, attribute: str) -> float:
-        """Share of an attribute's mutual information, as a configuration masks it, that is chance."""
-        place = self.summary.configurations[configuration][attribute]
-        if isinstance(self.summary, ScoreSummary):
-            known = self.summary.attributes[attribute].chance.get("mi")
-            value = None if known is None else known[place]
-            return float("nan") if value is None else value
-        return chance_share("mi", self.summary.attributes[attribute].tables[place].joint)
+    def _changes_of(self, score: str) -> SingleChanges | None:
+        """What is known about changes of masks by a score, or else by another one that was shared."""
+        for name in (score, *self._scores):
+            found = SingleChanges.of_score(name, self._scores[name], self.summary)
+            if found is not None:
+                return found
+        return None
 
     def _with_chance(self, advice: Advice) -> Advice:
         """Say how much of each attribute's measure is chance, and warn where it is more than half."""
@@ -234,11 +295,12 @@ class Advisor:
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
-        proved = pooled and measure.monotone and not any(found.changes for found in estimates.values())
+        proved = pooled and measure.monotone and all(found.common_table for found in estimates.values())
         degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
-        ranking = deviation.ranking(low, high, known=bool((attributes["disclosed"] == 1).all()))
+        known = bool((attributes["disclosed"] == 1).all())
+        ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
         warnings = [DEGENERATE]
         if not degenerate:
             warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
@@ -260,6 +322,7 @@ class Advisor:
             masked=deviation.frame(deviation.masked),
             attributes=attributes,
             replicates=replicates,
+            changes=SingleChanges.of_measure(deviation, masked, summary),
         )
 
     def _is_degenerate(self, deviation: Deviation) -> bool:
@@ -294,6 +357,7 @@ class Advisor:
                     "values": attribute.n_values,
                     "masked_tables": len(attribute.tables),
                     "estimate": float(deviation.unmasked[:, :, i].mean()),
+                    **(deviation.spread(i) if question.draws else {}),
                     "low": interval.low if np.isfinite(interval.low) else np.nan,
                     "high": interval.high if np.isfinite(interval.high) else np.nan,
                     "residual": found.residual,
@@ -302,12 +366,14 @@ class Advisor:
                     "disclosed": disclosed,
                 }
             )
+            if any(result.choice for result in found.solved):
+                rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
 
 
 def advise(
     summary: Summary | ScoreSummary | str | os.PathLike[str],
-    measure: str | Measure = "auto",
+    measure: str | Measure | Score = "auto",
     solver: str | Reconstructor | None = None,
     scope: Scope | None = None,
     rounding: str | None = None,
@@ -316,6 +382,7 @@ def advise(
     replicates: int | None = None,
     histograms: bool | None = None,
     chance: bool = False,
+    bootstrap: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Advice:
@@ -334,7 +401,7 @@ def advise(
     ----------
     summary : Summary, ScoreSummary or path
         What the provider shared.
-    measure : str or Measure
+    measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,
         else `mi_loo`. It carries the certified order by mutual information beside it (`by_mi`).
@@ -346,7 +413,9 @@ def advise(
         configuration from its own view (Algorithm 1 of the Aegis paper); without integrality that estimate is
         0 for every configuration, and no winner is named.
     rounding : str, optional
-        Make fractional tables whole; see `aegis_opt.rounding`.
+        Make fractional tables whole; see `aegis_opt.rounding`. "drawn" estimates the size of the deviation:
+        raw tables have sampling noise, which smooth tables lack and drawn ones have. `pud` is then the mean
+        over draws, with their 5% and 95% points beside it.
     seed : int
         Of random roundings and solvers.
     replicates : int, optional
@@ -356,6 +425,16 @@ def advise(
     chance : bool
         Whether to say how much of each attribute's measure is chance (`attributes`, column chance): its
         expectation under shuffled labels, for the finest table that is shared of the attribute.
+    bootstrap : int, optional
+        How often to resample the records behind the shared tables, 200 for example, to say which
+        configurations cannot be told apart from the winner (`equivalent`) and how far each is behind it
+        (`ranking`, columns difference, difference_low and difference_high: a 95% interval). It covers the
+        sampling noise of the tables: whether another sample of as many records would give another order. A
+        replicate draws labels, which all attributes share, and for each attribute apart the values of the
+        records of each label, from the table that all views of the attribute tell together; every mask is
+        applied to the same draw. Tables do not say how attributes depend on each other given the label, so
+        that they are independent given the label here: where attributes repeat each other, these intervals
+        are too narrow. Where the true difference is close to 0 they are wider than they need be.
     progress : callable, optional
         Called with (what, done, of how many).
     **options
@@ -388,6 +467,7 @@ def advise(
         replicates=replicates,
         histograms=histograms,
         chance=chance,
+        bootstrap=bootstrap,
         progress=progress,
         **options,
     )

@@ -29,14 +29,15 @@ def proved_intervals(
 ) -> dict[str, Interval]:
     """Bound the unmasked measure of each attribute by the shared tables and by the tables found for them.
 
-    Nothing is proved about a measure that is not monotone, nor by tables that contradict each other.
+    Nothing is proved about a measure that is not monotone, nor by tables that contradict each other, or that
+    no common table is known for.
     """
     if not measure.monotone:
         return {name: Interval() for name in attributes}
     intervals = utility_intervals(measure, attributes, masked)
     for name, interval in intervals.items():
         least = _least_information(measure, estimates[name])
-        if estimates[name].changes:
+        if not estimates[name].common_table:
             intervals[name] = Interval()
         elif interval.low < least <= interval.high:
             intervals[name] = Interval(least, interval.high)

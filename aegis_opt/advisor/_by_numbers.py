@@ -8,23 +8,32 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from aegis_opt.advisor._advice import Advice, Criterion
+from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import Deviation
-from aegis_opt.advisor._words import reason, warnings_about_order
+from aegis_opt.advisor._explain import SingleChanges
+from aegis_opt.advisor._words import reason, warnings_about_close_ones, warnings_about_order
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores._intervals import indistinguishable
+from aegis_opt.scores._intervals import differences_to
 from aegis_opt.summary import ScoreSummary, SharedScore
 
 _NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
 
+_TAU = " With one attribute, r2 is Goodman and Kruskal's tau, the measure gk_tau."
+
 
 def by_score(
-    name: str, shared: SharedScore, attributes: Iterable[str], coarseness: Mapping[str, float]
+    name: str,
+    shared: SharedScore,
+    folds_of: SharedScore,
+    attributes: Iterable[str],
+    coarseness: Mapping[str, float],
 ) -> Advice:
     """Rank configurations by a score of all masked attributes together.
 
-    `coarseness` says which of two configurations that cannot be told apart shows less, where that is known.
+    The folds of `folds_of`, which may be another score, tell which configurations cannot be told apart;
+    `coarseness` says which of these shows less, where that is known.
     """
     names = list(shared.values)
     values = _known(shared.values.values())
@@ -51,18 +60,21 @@ def by_score(
     winner = int(order[0])
     found = bool(np.isfinite(values[winner]))
     equivalent: tuple[str, ...] = ()
-    if shared.folds is not None and found:
-        folds = np.array([_known(each) for each in shared.folds.values()])
-        close = indistinguishable(folds, winner) & (stages == stages[winner])
-        equivalent = tuple(names[i] for i in order if close[i])
+    if folds_of.folds is not None and found:
+        folds = np.array([_known(folds_of.folds[each]) for each in names])
+        folds[stages != stages[winner]] = np.nan
+        behind, width = differences_to(folds, winner)
+        ranking = with_differences(ranking, behind, width)
+        equivalent = tuple(names[i] for i in order if np.isinf(width[i]) or behind[i] <= width[i])
     attributes = list(attributes)
+    tau = _TAU if name == "r2" and len(attributes) == 1 else ""
     return Advice(
         best=names[winner] if found else None,
         tied=tuple(n for n, rank in zip(names, ranks, strict=True) if rank == 1) if found else (),
         ranking=ranking.sort_values("rank", kind="stable", ignore_index=True),
         certified=shared.monotone and found,
         warnings=_warnings(equivalent, shared, values, coarseness),
-        reason=_reason(names[winner], values, winner, shared) if found else _NO_SCORE,
+        reason=_reason(names[winner], values, winner, shared) + tau if found else _NO_SCORE,
         criterion=Criterion(name, shared.title),
         scope=None,
         solver=None,
@@ -73,11 +85,16 @@ def by_score(
     )
 
 
+def with_differences(ranking: pd.DataFrame, behind: FloatArray, width: FloatArray) -> pd.DataFrame:
+    """Add how far configurations are behind the winner, with the ends of the interval of that."""
+    return ranking.assign(difference=behind, difference_low=behind - width, difference_high=behind + width)
+
+
 def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
     """Rank configurations by the shared values of a measure; deviations are exact where they are shared."""
-    masked, unmasked = [], []
+    masked, unmasked, by_mask = [], [], {}
     for name, attribute in summary.attributes.items():
-        values = _known(attribute.measures[measure.name])
+        by_mask[name] = values = _known(attribute.measures[measure.name])
         chosen = np.array([masks[name] for masks in summary.configurations.values()])
         masked.append(values[chosen])
         unmasked.append(np.full(len(chosen), _known([attribute.unmasked.get(measure.name)])[0]))
@@ -106,6 +123,7 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
         deviations=deviation.frame(deviation.each[0]),
         masked=deviation.frame(deviation.masked),
         attributes=attributes,
+        changes=SingleChanges.of_measure(deviation, by_mask, summary),
     )
 
 
@@ -125,14 +143,7 @@ def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) ->
 def _warnings(
     equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray, coarseness: Mapping[str, float]
 ) -> tuple[str, ...]:
-    found = []
-    if len(equivalent) > 1:
-        others = "another one" if len(equivalent) == 2 else f"{len(equivalent) - 1} others"
-        shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
-        text = f"close: {equivalent[0]} and {others} cannot be told apart by these records ({shown})"
-        if coarseness:
-            text += f"; the coarsest of them is {max(equivalent, key=coarseness.__getitem__)}"
-        found.append(f"{text}.")
+    found = warnings_about_close_ones(equivalent, coarseness)
     if np.isnan(values).any():
         found.append(f"no score: {int(np.isnan(values).sum())} configurations have none and come last.")
     if not shared.monotone:

@@ -18,6 +18,7 @@ from aegis_opt.summary import Summary
 
 NOISE = 1e-9  # deviations below this share of the measure's size are rounding noise
 TIE = 1e-12  # deviations that differ by less than this share of the measure's size are equal
+POINTS = (5, 95)  # percent of the replicates that lie below, where these are draws of the unknown table
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +109,12 @@ class Deviation:
         first = self._ranks(self.standing) == 1
         return tuple(name for name, won in zip(self.configurations, first, strict=True) if won)
 
-    def ranking(self, low: FloatArray, high: FloatArray, *, known: bool) -> pd.DataFrame:
+    def ranking(self, low: FloatArray, high: FloatArray, *, known: bool, drawn: bool = False) -> pd.DataFrame:
         """Return the configurations, best first, with bounds of their deviation.
 
         Where they rank by score, the deviation stands beside it only if the unmasked tables are `known`.
+        Where replicates are `drawn` from the distribution of the unknown tables, their 5% and 95% points
+        stand there, too.
         """
         scored = self.by_score
         ranking = pd.DataFrame(
@@ -128,7 +131,14 @@ class Deviation:
             won = np.array([self._ranks(row) == 1 for row in self.by_replicate])
             ranking["pud_std"] = self.by_replicate.std(axis=0, ddof=1)
             ranking["wins"] = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
+            if drawn:
+                ranking[["pud_5", "pud_95"]] = np.percentile(self.by_replicate, POINTS, axis=0).T
         return ranking.sort_values("rank", kind="stable", ignore_index=True)
+
+    def spread(self, attribute: int) -> dict[str, float]:
+        """Return the 5% and 95% points of the estimates of one attribute."""
+        low, high = np.percentile(self.unmasked[:, :, attribute].mean(axis=1), POINTS)
+        return {"estimate_5": float(low), "estimate_95": float(high)}
 
     def frame(self, values: FloatArray) -> pd.DataFrame:
         """Label a configurations x attributes array."""

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._echelon import NOISE, dense_system, reduce_rows
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
@@ -65,24 +66,9 @@ def _fixed_by_rank(members: IntArray) -> npt.NDArray[np.bool_]:
 
     Gauss-Jordan elimination of the 0/1 matrix: a cell is fixed if its equation has no free cell.
     """
-    n_cells = members.shape[1]
-    used, row = np.unique(members, return_inverse=True)
-    A = np.zeros((len(used), n_cells))
-    A[row.reshape(members.shape), np.arange(n_cells)] = 1.0
-    pivots: list[int] = []
-    for column in range(n_cells):
-        rank = len(pivots)
-        if rank == len(A):
-            break
-        largest = rank + int(np.abs(A[rank:, column]).argmax())
-        if abs(A[largest, column]) < 1e-9:
-            continue
-        A[[rank, largest]] = A[[largest, rank]]
-        A[rank] /= A[rank, column]
-        others = A[:, column].copy()
-        others[rank] = 0.0
-        A -= np.outer(others, A[rank])
-        pivots.append(column)
-    fixed = np.zeros(n_cells, dtype=bool)
-    fixed[pivots] = np.abs(np.delete(A[: len(pivots)], pivots, axis=1)).max(axis=1, initial=0.0) < 1e-9
+    system = dense_system(members)
+    pivots = reduce_rows(system)
+    fixed = np.zeros(members.shape[1], dtype=bool)
+    free = np.delete(system[: len(pivots)], pivots, axis=1)
+    fixed[pivots] = np.abs(free).max(axis=1, initial=0.0) < NOISE
     return fixed

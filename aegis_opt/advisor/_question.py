@@ -9,6 +9,7 @@ from typing import Any, Literal
 from aegis_opt._options import flag, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import Measure
+from aegis_opt.rounding import ROUNDINGS
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import Summary
@@ -27,6 +28,12 @@ class Question:
     scope: Scope
     replicates: int
     histograms: bool
+
+    @property
+    def draws(self) -> bool:
+        """Whether the replicates are draws from a stated distribution of the unknown tables."""
+        rounding = self.solver.rounding
+        return rounding is not None and ROUNDINGS[rounding].many is not None and self.replicates > 1
 
 
 def configured_solver(

@@ -67,6 +67,18 @@ def compared_with_mi(advice: Advice, by_mi: Advice, chance: Callable[[str, str],
     return replace(advice, by_mi=by_mi, reason=advice.reason + sentence)
 
 
+def warnings_about_close_ones(equivalent: Sequence[str], coarseness: Mapping[str, float]) -> list[str]:
+    """Say which configurations cannot be told apart, the winner first, and which is the coarsest."""
+    if len(equivalent) < 2:
+        return []
+    others = "another one" if len(equivalent) == 2 else f"{len(equivalent) - 1} others"
+    shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
+    text = f"close: {equivalent[0]} and {others} cannot be told apart by these records ({shown})"
+    if coarseness:
+        text += f"; the coarsest of them is {max(equivalent, key=coarseness.__getitem__)}"
+    return [f"{text}."]
+
+
 def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:
     """Say which attributes owe more than half of a measure to chance."""
     return (
@@ -121,12 +133,20 @@ def warnings_about_tables(
         for name, attribute in summary.attributes.items()
         if attribute.coarsening is not None
     ]
+    for warning, names in _by_warning(estimates).items():
+        found.append(f"not smooth: {_list(names)}: {warning}")
     repaired = {name: estimate.changes for name, estimate in estimates.items() if estimate.changes}
     if repaired:
         example = next(iter(repaired.values()))[0]
         found.append(
             f"repaired: the totals of {_list(repaired)} contradict each other and were changed (such as "
             f"{example}), so nothing is proved about the order or the bounds."
+        )
+    apart = [name for name, found in estimates.items() if not (found.common_table or found.changes)]
+    if apart and question.measure.monotone:
+        found.append(
+            f"no common table: none was found that meets all masked tables of {_list(apart)} together; they "
+            "may contradict each other, so nothing is proved about the order or the bounds."
         )
     missed = {
         status: attributes[attributes["status"] == status.name]
@@ -140,6 +160,15 @@ def warnings_about_tables(
                 found.append(f"not converged: {miss}; raise max_iterations or time_limit.")
             else:
                 found.append(f"totals not kept: {miss}, because {_breaks_totals(question.solver)}.")
+    return found
+
+
+def _by_warning(estimates: Mapping[str, Estimate]) -> dict[str, list[str]]:
+    """Return what reconstructions warn about, with the attributes that it is about."""
+    found: dict[str, list[str]] = {}
+    for name, estimate in estimates.items():
+        for warning in dict.fromkeys(result.warning for result in estimate.solved if result.warning):
+            found.setdefault(warning, []).append(name)
     return found
 
 

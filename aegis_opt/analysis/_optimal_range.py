@@ -138,7 +138,7 @@ def _extreme(problem: Problem, distance: Distance, best: float, direction: Float
     """
     from scipy.sparse import hstack
 
-    from aegis_opt.problem._linear_program import linprog
+    from aegis_opt.problem._linear_program import MOST_SECONDS, linprog
 
     marked = Problem(
         problem.views,
@@ -159,15 +159,21 @@ def _extreme(problem: Problem, distance: Distance, best: float, direction: Float
     gain = direction[reduction.first].ravel()[reduction.cells]
     cost = np.concatenate([-gain, gain, np.zeros(len(data.upper))])
     sums = np.concatenate([data.weight, data.weight, np.zeros(len(data.upper))])[None, :]
-    outcome = linprog(
-        cost,
-        A_ub=sums if is_sum else None,
-        b_ub=[target - data.constant[0]] if is_sum else None,
-        A_eq=equations,
-        b_eq=data.right - data.cell_matrix @ v,
-        bounds=np.column_stack([lower, upper]),
-        method="highs",
-    )
+    try:
+        outcome = linprog(
+            cost,
+            A_ub=sums if is_sum else None,
+            b_ub=[target - data.constant[0]] if is_sum else None,
+            A_eq=equations,
+            b_eq=data.right - data.cell_matrix @ v,
+            bounds=np.column_stack([lower, upper]),
+            method="highs",
+        )
+    except TimeoutError as error:
+        raise AegisError(
+            f"the linear program over the optimal tables did not end within {MOST_SECONDS:g} seconds: "
+            "coarsen the attribute or the label, or use fewer views"
+        ) from error
     if outcome.status != 0:
         raise AegisError(f"the linear program over the optimal tables failed: {outcome.message}")
     deviation = outcome.x[:n] - outcome.x[n : 2 * n]

@@ -8,7 +8,14 @@ from typing import Any
 
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
-from aegis_opt.cli._ranking import attribute_table, decimals_of, ranking_table, title_of, verdict
+from aegis_opt.cli._ranking import (
+    attribute_table,
+    decimals_of,
+    explanation_table,
+    ranking_table,
+    title_of,
+    verdict,
+)
 from aegis_opt.errors import InvalidOption
 from aegis_opt.report import plot_ranking
 from aegis_opt.report._figure_style import require_matplotlib
@@ -33,17 +40,27 @@ def run_advise(arguments: argparse.Namespace) -> None:
             replicates=arguments.replicates,
             histograms=False if arguments.no_histograms else None,
             chance=arguments.chance,
+            bootstrap=arguments.bootstrap,
             progress=report,
             **options,
         )
+    if arguments.explain is not None:
+        advice.explain(_explained(arguments))  # what is wrong is told before anything is shown
     if arguments.plot is not None:
         plot_ranking(advice, arguments.plot)
     if arguments.json:
         pud = advice.random_choice_pud
         extra = {"random_choice_pud": None if math.isnan(pud) else pud, "plot": arguments.plot}
+        if arguments.explain is not None:
+            extra |= {"explanation": advice.explanation_to_dict(_explained(arguments))}
         print_json(advice.to_dict() | extra)
     else:
         _show(arguments, advice, summary)
+
+
+def _explained(arguments: argparse.Namespace) -> str | None:
+    """Return the name of the configuration to explain; None is the best."""
+    return None if arguments.explain is True else arguments.explain
 
 
 def _solver_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -74,6 +91,11 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
     if arguments.by_attribute and "disclosed" in advice.attributes:
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)
+    if arguments.explain is not None:
+        name = _explained(arguments)
+        show_table(console, explanation_table(advice, name), width=80)
+        change = advice.suggest(name)
+        facts.append(("Change", str(change or "no other mask of the configurations gains")))
     if advice.best is not None:
         at_random = advice.ranking[advice.ranked_by].mean()
         facts.append(("At random", f"{at_random:.{decimals_of(advice)}f} on average"))

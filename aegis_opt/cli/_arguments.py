@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Callable
 from typing import Any
 
+_ORDERS = ("ascending", "hierarchy", "nominal")
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -69,3 +71,26 @@ def key_value(text: str) -> tuple[str, Any]:
         except ValueError:
             continue
     return key, value
+
+
+def attribute_order(text: str) -> tuple[str, str | list[str]]:
+    """Read attribute=value,value,...: an order by its values, quoted where they have commas, or by a word."""
+    attribute, separator, written = text.partition("=")
+    values = next(csv.reader([written], skipinitialspace=True), [])
+    if not separator or not attribute or not values:
+        raise argparse.ArgumentTypeError(f"must be attribute=value,value such as size=S,M,L, not {text!r}")
+    return attribute, written if written in _ORDERS else values
+
+
+def orders_of(arguments: argparse.Namespace) -> dict[str, str | list[str]]:
+    """Return the orders that --order and --nominal declare."""
+    declared = dict(arguments.order)
+    return declared | dict.fromkeys(arguments.nominal, "nominal")
+
+
+def check_orders(arguments: argparse.Namespace) -> None:
+    """End with a usage error where --order and --nominal speak of an attribute twice."""
+    names = [attribute for attribute, _ in arguments.order] + arguments.nominal
+    for name in names:
+        if names.count(name) > 1:
+            arguments.refuse(f"argument --order: {name} is declared twice, by --order or --nominal")

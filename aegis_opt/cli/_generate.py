@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import listing, make_console, make_table, print_json, progress, show_table
 from aegis_opt.errors import ConfigurationError, UnknownColumn
 from aegis_opt.masks import (
@@ -14,6 +15,7 @@ from aegis_opt.masks import (
     generate_configurations,
     save_configurations,
 )
+from aegis_opt.masks._generate import kept_orders
 from aegis_opt.sources import scan
 
 _MOST = 100_000  # configurations that --all writes
@@ -54,6 +56,7 @@ def _drawn(arguments: argparse.Namespace) -> Configurations:
         seed=arguments.seed or 0,
         strength="medium" if arguments.strength is None else arguments.strength,
         attributes=arguments.attribute or None,
+        order=orders_of(arguments),
     )
 
 
@@ -72,4 +75,5 @@ def _all(arguments: argparse.Namespace) -> Configurations:
             f"{count:,} configurations exist, more than the {_MOST:,} that --all writes: choose columns with "
             "--attribute, or draw some with -n"
         )
-    return Configurations({c.name: c for c in all_configurations(domains, label, candidates)}, label)
+    configurations = {c.name: c for c in all_configurations(domains, label, candidates)}
+    return Configurations(configurations, label, kept_orders(domains, domains, orders_of(arguments)))

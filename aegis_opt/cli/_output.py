@@ -69,9 +69,9 @@ def make_table(*columns: str, title: str | None = None, left: Iterable[str] = ()
     return table
 
 
-def show_table(console: Console, table: Table) -> None:
-    """Print a table; where no terminal limits the width, it is as wide as it needs to be."""
-    _show(console, table, width=None)
+def show_table(console: Console, table: Table, width: int | None = None) -> None:
+    """Print a table; where no terminal limits the width, it is as wide as it needs to be, or as told."""
+    _show(console, table, width)
 
 
 def show_facts(console: Console, facts: Iterable[tuple[str, Any]]) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from aegis_opt.cli._arguments import (
+    attribute_order,
+    check_orders,
     file_ending_in,
     key_value,
     number_or_all,
@@ -123,10 +125,23 @@ def _generate(commands: Commands) -> None:
     only = "mask only this column; may be repeated (default: all but the label)"
     add("--attribute", action="append", default=[], metavar="NAME", help=only)
     add("--all", action="store_true", help="write every combination of candidate masks instead")
+    _order(add)
     add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
 
 
+def _order(add: Callable[..., Any]) -> None:
+    """Add the options that declare orders."""
+    order = (
+        "order of an attribute's values, from first to last, or ascending, hierarchy or nominal in their "
+        "place; may be repeated"
+    )
+    add("--order", type=attribute_order, action="append", default=[], metavar="NAME=A,B,C", help=order)
+    nominal = "attribute whose values have no order; may be repeated"
+    add("--nominal", action="append", default=[], metavar="NAME", help=nominal)
+
+
 def _check_generate(arguments: argparse.Namespace) -> None:
+    check_orders(arguments)
     if arguments.all:
         drawn = {"-n": arguments.n, "--seed": arguments.seed, "--strength": arguments.strength}
         refuse_given(arguments, drawn, "--all draws nothing at random")
@@ -138,7 +153,10 @@ def _summarize(commands: Commands) -> None:
         "summarize",
         "scan a table once and write what may be shared about it",
         "The summary holds masked joint tables, the label counts and, on request, histograms:\n"
-        "how often each value of an attribute occurs. Columns that no configuration masks are not read.",
+        "how often each value of an attribute occurs. Columns that no configuration masks are not read.\n"
+        "Numbers and dates are ordered by value and texts are nominal, unless --order, --nominal or the\n"
+        "configurations say otherwise.",
+        check_orders,
     )
     add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
@@ -150,6 +168,12 @@ def _summarize(commands: Commands) -> None:
     some = "share that of this attribute; may be repeated"
     histograms.add_argument("--histogram", action="append", metavar="ATTRIBUTE", help=some)
     histograms.add_argument("--no-histograms", action="store_true", help="share none (the default)")
+    values = parser.add_mutually_exclusive_group()
+    every = "share the values of attributes without how often each occurs"
+    values.add_argument("--values", action="store_true", help=every)
+    some = "share those of this attribute; may be repeated"
+    values.add_argument("--values-of", action="append", metavar="ATTRIBUTE", help=some)
+    _order(add)
     share = "masked tables, numbers in their place, or both (default tables)"
     add("--share", choices=("tables", "scores", "both"), default="tables", help=share)
     scores = "score of all masked attributes together; may be repeated (default r2_gcv and r2_cv)"
@@ -158,6 +182,7 @@ def _summarize(commands: Commands) -> None:
     add("--measure", action="append", metavar="NAME", help=measures)
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
+    add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
@@ -189,8 +214,14 @@ def _advise(commands: Commands) -> None:
     add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
     top = "number of places to show, or all (default 10; --json and --plot always show all)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
+    bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
+    add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
+    explain = (
+        "show what each mask of a configuration costs, and the change that gains most (default: the best)"
+    )
+    add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
     add("--plot", **_file("picture of the ranking to write", ".png", ".pdf", ".svg"))
 
 
@@ -199,7 +230,7 @@ def _check_advise(arguments: argparse.Namespace) -> None:
     for key in keys:
         if keys.count(key) > 1:
             arguments.refuse(f"argument --option: {key} is given twice")
-        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates"):
+        if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aegis_opt._shown import without_controls
 from aegis_opt.advisor import Advice, Criterion
 from aegis_opt.cli._output import bar, make_table
+from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.measures import Measure
 from aegis_opt.report._advice_figure import decimals_for
 from aegis_opt.summary import ScoreSummary, Summary
@@ -42,11 +43,13 @@ def ranking_table(
     decimals = decimals_of(advice)
     attributes = [without_controls(str(name)) for name in advice.deviations.columns if by_attribute]
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
-    replicated = "wins" in ranking
+    replicated, compared = "wins" in ranking, "difference" in ranking
     by = advice.ranked_by
     columns = ["rank", "configuration", "deviation" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
-    columns += ["std", "wins"] if replicated else []
+    drawn = "pud_5" in ranking
+    columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
+    columns += ["behind the best"] if compared else []
     columns += ["true"] if truth is not None else []
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
     longest = max(float(ranking[by].max()), 1e-300)
@@ -56,15 +59,20 @@ def ranking_table(
         if bounded:
             cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
         if replicated:
-            cells += [f"{row['pud_std']:.{decimals}f}", f"{row['wins']:.0%}"]
+            spread = f"{row['pud_std']:.{decimals}f}"
+            if drawn:
+                spread = _bounds(row["pud_5"], row["pud_95"], decimals)
+            cells += [spread, f"{row['wins']:.0%}"]
+        if compared:
+            cells.append(_bounds(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
         cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
         length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0
-        drawn = bar(length, _BAR, ascii_only) if advice.best is not None else ""
+        length_shown = bar(length, _BAR, ascii_only) if advice.best is not None else ""
         table.add_row(
             *map(Text, map(without_controls, cells)),
-            Text(drawn),
+            Text(length_shown),
             style="bold green" if name in advice.tied else None,
         )
     return table
@@ -90,6 +98,25 @@ def attribute_table(advice: Advice) -> Table:
     return table
 
 
+def explanation_table(advice: Advice, configuration: str | None) -> Table:
+    """Lay out what each mask of a configuration costs; `Change` beside it names the mask to take instead."""
+    explained = advice.explain(configuration)
+    by = "" if advice.changes is None else advice.changes.criterion.name
+    table = make_table(
+        *("attribute", "mask", "cost", "best change", "chance"),
+        left=["attribute", "mask"],
+        title=f"What each mask of {without_controls(configuration or str(advice.best))} costs, by {by}",
+    )
+    decimals = max(4, decimals_for(explained["cost"].abs(), 4))
+    for row in explained.to_dict("records"):
+        cost, gain = (
+            "-" if math.isnan(row[column]) else f"{row[column]:+.{decimals}f}" for column in ("cost", "gain")
+        )
+        chance = "-" if math.isnan(row["chance"]) else f"{row['chance']:.0%}"
+        table.add_row(without_controls(row["attribute"]), without_controls(row["mask"]), cost, gain, chance)
+    return table
+
+
 def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, str]]:
     """Say which configuration won and why, how certain that is, and what to beware of."""
     best = "cannot tell" if advice.best is None else f"{advice.best}: {_masks_of(summary, advice.best)}"
@@ -107,11 +134,7 @@ def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
     """Describe the masks of a configuration, such as ``age bucketize(width=25) in 4 groups``."""
     texts = []
     for attribute in summary.attributes:
-        spec: dict[str, Any] = dict(summary.spec(configuration, attribute))
-        function = spec.pop("function")
-        simple = [f"{k}={v}" for k, v in spec.items() if isinstance(v, str | int | float)]
-        given = f"({', '.join(simple)})" if simple else ""
-        text = f"{attribute} {function}{given}"
+        text = f"{attribute} {spec_text(summary.spec(configuration, attribute))}"
         if isinstance(summary, Summary):
             groups = summary.masked_table(configuration, attribute).n_groups
             text += " in 1 group" if groups == 1 else f" in {groups} groups"

@@ -7,12 +7,14 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import (
     listing,
     make_console,
     make_table,
     print_json,
     progress,
+    show_facts,
     show_table,
     size_of,
     stoppable,
@@ -33,11 +35,14 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             arguments.label,
             arguments.configurations,
             arguments.histogram or arguments.histograms,
+            values=arguments.values_of or arguments.values,
+            order=orders_of(arguments) or None,
             share=arguments.share,
             scores=arguments.score,
             measures=arguments.measure,
             unmasked=arguments.unmasked,
             digits=arguments.digits,
+            explain=arguments.explain,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
@@ -56,20 +61,24 @@ def run_summarize(arguments: argparse.Namespace) -> None:
                 "configurations": list(summary.configurations),
                 "scores": list(summary.scores),
                 "attributes": report.to_dict("records"),
+                "facts": summary.facts().to_dict("records"),
             }
         )
         return
     console = make_console()
     if isinstance(summary, ScoreSummary):
         _show_scores(console, arguments, summary)
+        _show_absent(console, summary)
         return
     table = make_table(
-        *("attribute", "kind", "distinct", "values", "masked tables", "histogram", "released unmasked by"),
-        left=["attribute", "kind"],
+        *("attribute", "kind", "order", "distinct", "values", "masked tables", "histogram"),
+        "released unmasked by",
+        left=["attribute", "kind", "order"],
     )
-    for name, kind, values, tables, histogram, unmasked_by, distinct, _ in report.itertuples(index=False):
-        shared, released = "shared" if histogram else "-", str(unmasked_by or "-")
-        table.add_row(name, kind, f"{distinct:,}", f"{values:,}", str(tables), shared, released)
+    for row in report.itertuples(index=False):
+        shared = "shared" if row.histogram else "values only" if row.values_shared else "-"
+        numbers = (f"{row.distinct:,}", f"{row.values:,}", str(row.tables))
+        table.add_row(row.attribute, row.kind, row.order, *numbers, shared, str(row.unmasked_by or "-"))
     show_table(console, table)
     console.print(
         f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "
@@ -81,12 +90,20 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
     if warning := _unmasked_warning(summary):
         console.print(warning, soft_wrap=True)
+    _show_absent(console, summary)
+
+
+def _show_absent(console: Console, summary: Summary | ScoreSummary) -> None:
+    """Say what a stranger does not learn; `Summary.facts` and --json list what a stranger does."""
+    facts = summary.facts()
+    absent = facts.loc[facts["about"] == "not in the file", "content"]
+    show_facts(console, [("Not shared", text) for text in absent])
 
 
 def _show_scores(console: Console, arguments: argparse.Namespace, summary: ScoreSummary) -> None:
     """Show what is in a summary of numbers."""
     table = make_table("attribute", "masks", "measures", "unmasked value", left=["attribute", "measures"])
-    for name, masks, measures, unmasked in summary.report().itertuples(index=False):
+    for name, masks, measures, unmasked, _ in summary.report().itertuples(index=False):
         table.add_row(name, str(masks), measures, "shared" if unmasked else "-")
     show_table(console, table)
     console.print(

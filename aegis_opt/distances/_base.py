@@ -23,6 +23,10 @@ class Posed(Protocol):
         """Number of values and number of labels."""
 
     @property
+    def total(self) -> float:
+        """Number of records."""
+
+    @property
     def prior(self) -> FloatArray:
         """The table to stay close to."""
 

@@ -12,6 +12,7 @@ from aegis_opt.distances._chi_square import Neyman, Pearson
 from aegis_opt.distances._divergences import KL, Hellinger, ReverseKL
 from aegis_opt.distances._huber import Huber
 from aegis_opt.distances._minkowski import L1, L2, Linf, Lp
+from aegis_opt.distances._roughness import Roughness
 from aegis_opt.errors import AegisError, InvalidInput, InvalidOption, UnknownDistance
 
 ENTRY_POINT_GROUP = "aegis_opt.distances"
@@ -28,9 +29,10 @@ _DISTANCES: dict[str, Distance | type[Distance]] = {
     "linf": Linf,
     "lp": Lp,
     "huber": Huber,
+    "roughness": Roughness,
 }
 NORMS = tuple(_DISTANCES)
-"""Names of the distances of this package; "lp" and "huber" take a parameter, as in "lp=1.5"."""
+"""Names of the distances of this package; "lp", "huber" and "roughness" take a parameter, as in "lp=1.5"."""
 
 _CHECKED: set[Distance] = set()
 

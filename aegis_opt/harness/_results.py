@@ -29,7 +29,7 @@ from aegis_opt._json import parse_json
 from aegis_opt._options import is_number, path_of
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._schema import COLUMNS, KEYS, OK, SKIPPED, Row, TableName
+from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, OK, SKIPPED, TIMED_OUT, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
 from aegis_opt.sources._database import open_database
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT = "aegis-opt-results"
 VERSION = 2
+LONGEST = 1e9  # seconds that a comparison may have taken
 
 _PACKAGES = (
     *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
@@ -292,6 +293,15 @@ def _damaged_rows(results: Results) -> Iterator[str]:
                 yield f"{table}: {name!r} is missing in some row"
             if kind == "DOUBLE" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any():
                 yield f"{table}: {name!r} is infinite in some row"
+        if (frame.filter(like="seconds_") > LONGEST).to_numpy(dtype=bool, na_value=False).any():
+            yield f"{table}: a time of more than {LONGEST:g} seconds"
+    tables = results.reconstructions
+    measured = tables.loc[~tables["status"].isin([FAILED, TIMED_OUT, SKIPPED]), "tvd"]
+    if not measured.between(0, 1).all():  # a gap is not between them
+        yield "reconstructions: 'tvd' is not between 0 and 1 where there is a table"
+    won = results.advice[results.advice["status"] == OK]
+    if won[["pud_best_true", "pud_true_min"]].isna().any(axis=None):
+        yield "advice: the true deviation is missing where there is a winner"
     keys = KEYS["advice"]
     ranked = set(results.rankings[[*keys, "configuration"]].itertuples(index=False, name=None))
     runs = {row[:-1] for row in ranked}

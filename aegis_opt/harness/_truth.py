@@ -98,10 +98,12 @@ class ScannedCase:
 def scan_case(case: Case) -> ScannedCase:
     """Scan a data set once, summarise it, and keep the raw tables to judge by."""
     start = time.perf_counter()
-    with open_masked(case.source, case.label, case.configurations) as (counts, masks, _):
-        summary = summary_of(counts, masks, histograms=True)
+    with open_masked(case.source, case.label, case.configurations) as counted:
+        summary = summary_of(counted, histograms=True)
     seconds = time.perf_counter() - start
-    raw = {name: joint.table for name, joint in counts.attributes.items()}
+    raw = {  # its rows are those of the summary
+        name: counted.arrangements[name].of(joint.table) for name, joint in counted.counts.attributes.items()
+    }
     return ScannedCase(case.name, summary, raw, _fingerprint(summary, raw), seconds)
 
 
@@ -153,6 +155,8 @@ def _fingerprint(summary: Summary, raw: dict[str, IntArray]) -> str:
     }
     digest.update(json.dumps([summary.label, masks], sort_keys=True, default=str).encode())
     for name, table in raw.items():
-        values = json.dumps([name, summary.attributes[name].values, table.shape], default=str)
+        attribute = summary.attributes[name]
+        order = [] if attribute.has_default_order else [attribute.order]
+        values = json.dumps([name, attribute.values, table.shape, *order], default=str)
         digest.update(values.encode() + np.ascontiguousarray(table).tobytes())
     return digest.hexdigest()[:16]

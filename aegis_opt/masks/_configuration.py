@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,10 @@ from aegis_opt.masks._base import Mask, mask_from_spec
 from aegis_opt.masks._documents import read_document, write_document
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
+from aegis_opt.masks._order import Rule, check_orders, normal_orders
 from aegis_opt.masks._sql import select_sql
+
+_KEYS = ("label", "order", "configurations")  # of a file
 
 
 class UnknownKey(UnknownName, KeyError):
@@ -126,6 +129,11 @@ class Configurations(Mapping[str, Configuration]):
         The masks of each configuration.
     label : str, optional
         The class label, which no configuration may mask.
+    order : mapping of str to list or str, optional
+        The order of attributes, where it is not the usual one: numbers and dates are ordered by value, texts
+        and booleans are nominal. A list has the values from first to last; values that the data do not have
+        may be among them. "ascending" orders texts by the alphabet, "hierarchy" takes the order in which
+        the hierarchy of the attribute's mask lists the values, and "nominal" says that there is no order.
 
     Examples
     --------
@@ -133,11 +141,18 @@ class Configurations(Mapping[str, Configuration]):
     >>> configurations = Configurations({"none": {}, "all": {"age": Suppress()}}, label="income")
     >>> list(configurations), configurations["all"]["age"]
     (['none', 'all'], Suppress())
+    >>> Configurations({"c": {"size": Suppress()}}, order={"size": ["S", "M", "L"]}).order["size"]
+    ('S', 'M', 'L')
     """
 
-    __slots__ = ("_configurations", "_label")
+    __slots__ = ("_configurations", "_label", "_order")
 
-    def __init__(self, configurations: Mapping[str, Mapping[str, Mask]], label: str | None = None) -> None:
+    def __init__(
+        self,
+        configurations: Mapping[str, Mapping[str, Mask]],
+        label: str | None = None,
+        order: Mapping[str, str | Iterable[Any]] | None = None,
+    ) -> None:
         if not isinstance(configurations, Mapping):
             raise ConfigurationError(
                 "configurations must map names to {attribute: mask}, "
@@ -157,13 +172,21 @@ class Configurations(Mapping[str, Configuration]):
                     f"configuration {name!r} masks the label {label!r}: remove that entry, "
                     "or name another label"
                 )
+        orders = normal_orders(order)
+        check_orders(orders, list(named.values()), "order")
         self._configurations = MappingProxyType(named)
         self._label = label
+        self._order = MappingProxyType(orders)
 
     @property
     def label(self) -> str | None:
         """The class label, if it is known."""
         return self._label
+
+    @property
+    def order(self) -> Mapping[str, Rule]:
+        """The declared order of attributes: for each a tuple of values, or a word."""
+        return self._order
 
     def __getitem__(self, name: str) -> Configuration:
         if name not in self._configurations:
@@ -177,21 +200,21 @@ class Configurations(Mapping[str, Configuration]):
         return len(self._configurations)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Configurations, (dict(self._configurations), self._label)
+        return Configurations, (dict(self._configurations), self._label, dict(self._order))
 
     def __hash__(self) -> int:
-        return hash((self._label, tuple(self._configurations.items())))
+        return hash((self._label, tuple(self._configurations.items()), frozenset(self._order.items())))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Configurations):
             same_order = list(self) == list(other)
-            return (
-                same_order and self._label == other._label and self._configurations == other._configurations
-            )
+            same_label = self._label == other._label and self._order == other._order
+            return same_order and same_label and self._configurations == other._configurations
         return NotImplemented
 
     def __repr__(self) -> str:
-        return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r})"
+        order = f", order of {', '.join(self._order)}" if self._order else ""
+        return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r}{order})"
 
 
 def _check_name(name: Any, refusal: str) -> None:
@@ -205,7 +228,7 @@ def load_configurations(path: str | Path) -> Configurations:
     """Read configurations from a JSON or YAML file.
 
     The file holds ``{name: {attribute: {"function": ..., parameter: ...}}}``, by itself or wrapped as
-    ``{"label": ..., "configurations": {...}}``. Paths of hierarchies are relative to the file.
+    ``{"label": ..., "order": {...}, "configurations": {...}}``. Paths of hierarchies are relative to it.
 
     Parameters
     ----------
@@ -269,19 +292,20 @@ def save_configurations(configurations: Configurations, path: str | Path) -> Non
         for name, configuration in configurations.items()
     }
     label = {} if configurations.label is None else {"label": configurations.label}
-    write_document({**label, "configurations": named}, path)
+    order = {a: rule if isinstance(rule, str) else list(rule) for a, rule in configurations.order.items()}
+    write_document({**label, **({"order": order} if order else {}), "configurations": named}, path)
 
 
 def _parse(document: Any, folder: Path) -> Configurations:
     if not isinstance(document, dict):
         raise ConfigurationError(f"it must hold {{name: {{attribute: mask}}}}, not {type(document).__name__}")
-    label = None
+    label = order = None
     if "configurations" in document:
-        if extra := [shortened(str(key)) for key in document if key not in ("label", "configurations")]:
+        if extra := [shortened(str(key)) for key in document if key not in _KEYS]:
             raise ConfigurationError(
-                f"unknown key {', '.join(extra[:5])} beside 'configurations'; accepted: label, configurations"
+                f"unknown key {', '.join(extra[:5])} beside 'configurations'; accepted: {', '.join(_KEYS)}"
             )
-        label, document = document.get("label"), document["configurations"]
+        label, order, document = document.get("label"), document.get("order"), document["configurations"]
         if not isinstance(document, dict):
             raise ConfigurationError(
                 f"'configurations' must map names to {{attribute: mask}}, not be {type(document).__name__}"
@@ -293,7 +317,7 @@ def _parse(document: Any, folder: Path) -> Configurations:
         if not isinstance(masks, dict):
             raise ConfigurationError(
                 f"configuration {shown(name)} must map attributes to masks, not be {type(masks).__name__} "
-                "(a label stands beside 'configurations')"
+                "(a label or an order stands beside 'configurations')"
             )
         named[name] = {}
         for attribute, spec in masks.items():
@@ -303,7 +327,7 @@ def _parse(document: Any, folder: Path) -> Configurations:
                 raise ConfigurationError(
                     f"configuration {shown(name)}, attribute {shown(attribute)}: {error}"
                 ) from error
-    return Configurations(named, label)
+    return Configurations(named, label, order)
 
 
 def _saved_spec(mask: Mask, folder: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from aegis_opt.masks._candidates import (
     strength_value,
 )
 from aegis_opt.masks._configuration import Configuration, Configurations
-from aegis_opt.sources import scan_domains
+from aegis_opt.masks._order import Rule, arrange, normal_orders
+from aegis_opt.sources import open_engine, scan_domains
 
 _WIDTH = 0.2  # how far from the wanted strength a weight has fallen to 1/e
 
@@ -34,6 +35,7 @@ def generate_configurations(
     attributes: Sequence[str] | None = None,
     include_suppress: bool = True,
     name: str = "config{:02d}",
+    order: Mapping[str, str | Iterable[Any]] | None = None,
 ) -> Configurations:
     """Draw distinct masking configurations: one candidate mask per attribute, at random.
 
@@ -59,11 +61,13 @@ def generate_configurations(
         Whether an attribute may be merged into one group.
     name : str
         Format of the names, filled with 1, 2, ...
+    order : mapping of str to list or str, optional
+        The order of attributes, as in `Configurations`, which keeps it. A list must have every value.
 
     Returns
     -------
     Configurations
-        With `label` set.
+        With `label` and `order` set; the order of ordered categories of a frame is kept, too.
 
     Examples
     --------
@@ -82,6 +86,7 @@ def generate_configurations(
     if label is not None:
         instance("label", label, str, "give the name of a column")
     domains = _chosen(domains_of(data_or_schema, label), label, attributes)
+    orders = kept_orders(data_or_schema, domains, order)
     for domain in domains.values():
         found = distinct_candidates(domain, include_suppress)
         losses = np.array([information_loss(grouping) for _, grouping in found])
@@ -107,7 +112,20 @@ def generate_configurations(
             for chosen, picks in zip(names, drawn, strict=True)
         },
         label=label,
+        order=orders,
     )
+
+
+def kept_orders(
+    data_or_schema: Any, domains: Mapping[str, Domain], order: Mapping[str, str | Iterable[Any]] | None
+) -> dict[str, Rule]:
+    """Return the orders that generated configurations keep: those of types of columns, and those given."""
+    typed = {} if isinstance(data_or_schema, Mapping) else open_engine(data_or_schema).orders()
+    given = normal_orders(order)
+    for attribute, rule in given.items():
+        if attribute in domains and rule != "hierarchy":
+            arrange(attribute, domains[attribute], rule, [])  # one that misses values fails now
+    return {**{name: rule for name, rule in typed.items() if name in domains}, **given}
 
 
 def all_configurations(

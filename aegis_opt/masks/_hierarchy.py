@@ -116,8 +116,7 @@ def match_all(
     true/false or 1/0, strings by text. What can be no value of that kind is left out. An error names the
     values, or only their rows where it may not quote them.
     """
-    read = _READERS[kind]
-    values = [read(cell) for cell in cells]
+    values = read_values(kind, cells)
     found = dict(zip(values, masked, strict=True))
     if len(found) < len(values):  # some are None, or one and the same
         clashes = [i for i, v in enumerate(values) if v is not None and found[v] != masked[i]]
@@ -129,6 +128,12 @@ def match_all(
             )
     found.pop(None, None)
     return found
+
+
+def read_values(kind: Kind, cells: Iterable[Any]) -> list[Any]:
+    """Return written values as values of a kind, as `match_all` reads them; None for what can be none."""
+    read = _READERS[kind]
+    return [read(cell) for cell in cells]
 
 
 def _string(cell: Any) -> str:

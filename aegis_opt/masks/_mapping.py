@@ -49,7 +49,7 @@ def normal_mapping(mapping: Any) -> Pairs:
             raise MaskError(
                 f"the masked value {shown(label)} must have a list of values, not {shown(values)}"
             )
-        normal = [_normal(value) for value in values]
+        normal = [normal_value(value) for value in values]
         for value in normal:
             if value in owner:
                 raise MaskError(
@@ -61,7 +61,7 @@ def normal_mapping(mapping: Any) -> Pairs:
     return tuple(sorted(pairs.items(), key=lambda pair: _order(pair[0])))
 
 
-def _normal(value: Any) -> Any:
+def normal_value(value: Any) -> Any:
     """Return a listed value as JSON holds it: dates as text, whole numbers as ints, missing as None."""
     value = plain(value)
     if isinstance(value, float):

@@ -14,7 +14,9 @@ from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
+from aegis_opt.problem._irreducible import Conflict, Equations
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
+from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 from aegis_opt.problem._problem import Problem
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 LARGEST_EXPLAINED = 20_000  # cells up to which an error message computes the least repair
+MOST_NAMED = 20  # conflicting totals in the text of an error
 _LARGEST_NOISE = 0.1  # records up to which a repaired count can be off the whole number it stands for
 _MORE_DIGITS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10} | dict.fromkeys(
     ("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-10
@@ -35,58 +38,77 @@ def check(problem: Problem) -> None:
     Cheap, and finds what goes wrong in practice: two margins that disagree, and positive totals without any
     cell to hold them. Conflicts among three or more margins show when a solver finds no table.
     """
-    if next(direct_conflicts(problem), None) is not None:
-        raise InfeasibleProblem(explain(problem))
+    if contradicts_itself(problem):
+        raise infeasible(problem)
 
 
-def explain(problem: Problem) -> str:
-    """Say which totals of an infeasible problem contradict each other, and what the least repair is.
+def contradicts_itself(problem: Problem) -> bool:
+    """Whether `check` would raise."""
+    return next(direct_conflicts(problem), None) is not None
+
+
+def infeasible(problem: Problem) -> InfeasibleProblem:
+    """Make the error that says which totals of an infeasible problem contradict each other.
 
     Two margins that disagree are named by what both determine. Otherwise the totals named form an
-    *irreducible* set: they cannot hold together, but any of them left out, the others can.
+    *irreducible* set: they cannot hold together, but any of them left out, the others can. The error carries
+    such a set in any case, and the least repair, unless the table is large.
     """
+    small = problem.shape[0] * problem.shape[1] <= LARGEST_EXPLAINED
     direct = list(direct_conflicts(problem, pairwise=True))
+    system = _System.of(problem) if small or not direct else None
+    conflict = None if system is None else _conflict(system)
     if direct:
         more = f" (and {len(direct) - 3} more)" if len(direct) > 3 else ""
         text = f"the known totals disagree: {'; '.join(direct[:3])}{more}."
+    elif conflict is not None and system is not None:
+        names = [f"{system.names[row]} = {system.b[row]:.10g}" for row in conflict.totals]
+        names += [f"constraint {problem.constraints[i].name!r}" for i in conflict.owners]
+        shown = "; ".join(names[:MOST_NAMED]) + (f"; ... ({len(names)} in all)" if names[MOST_NAMED:] else "")
+        text = f"no table without negative counts meets these totals together: {shown}."
+        if not conflict.irreducible:
+            text += " Some of them may not be needed for that: there was no time to leave them out."
     else:
-        names = irreducible_conflict(problem)
-        text = f"no table without negative counts meets these totals together: {'; '.join(names)}."
-    if problem.shape[0] * problem.shape[1] <= LARGEST_EXPLAINED:
+        text = "no table meets all the totals."
+    if conflict is not None and small:
         changes = reconcile(problem, "repair").changes
         shown = "; ".join(changes[:5]) + (f"; ... ({len(changes)} in all)" if len(changes) > 5 else "")
         text += f" Least repair: {shown}."
-    return f"{text} {WAY_OUT}"
+    error = InfeasibleProblem(f"{text} {WAY_OUT}")
+    if conflict is not None and system is not None:
+        places = [(m.name, *place) for m in problem.margins for place in np.ndindex(m.totals.shape)]
+        error.totals = tuple(places[row] for row in conflict.totals)
+        error.constraints = tuple(problem.constraints[i].name for i in conflict.owners)
+    return error
+
+
+def _conflict(system: _System) -> Conflict | None:
+    """Find the totals in conflict, where there is time for it."""
+    try:
+        return system.equations.conflict()
+    except TimeoutError:
+        return None
+
+
+def is_infeasible(problem: Problem) -> bool:
+    """Whether no table (of any non-negative numbers) meets all totals and constraints, if that can be shown.
+
+    It is not shown where a linear program takes too long.
+    """
+    try:
+        return not has_solution(problem)
+    except TimeoutError:
+        return False
 
 
 def has_solution(problem: Problem) -> bool:
-    """Whether some table (of any non-negative numbers) meets all totals and constraints."""
-    system = _System.of(problem)
-    return system.feasible(np.arange(len(system.b)))
+    """Whether some table (of any non-negative numbers) meets all totals and constraints.
 
-
-def irreducible_conflict(problem: Problem) -> list[str]:
-    """Name totals (and constraints) that cannot hold together although all but any one of them can.
-
-    The multipliers of a linear program that minimises the total violation single out totals whose combination
-    is impossible (Farkas' lemma); a deletion filter then drops those that are not needed [1]_.
-
-    References
-    ----------
-    .. [1] J. W. Chinneck, "Feasibility and Infeasibility in Optimization", Springer 2008.
+    `TimeoutError` is raised where a linear program takes too long to tell.
     """
     system = _System.of(problem)
-    found = system.least_violation(np.arange(len(system.b)))
-    if found is None:
-        raise _impossible_constraints(problem)
-    suspects = np.flatnonzero(np.abs(found.multipliers) > 1e-9)
-    needed = list(suspects)
-    for suspect in suspects:
-        rest = [row for row in needed if row != suspect]
-        if not system.feasible(np.array(rest, dtype=np.int64)):
-            needed = rest
-    names = [f"{system.names[row]} = {system.b[row]:.10g}" for row in needed]
-    return names + [f"constraint {c.name!r}" for c in problem.constraints]
+    found = system.least_violation()
+    return found is not None and found.largest <= system.slack
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,19 +128,26 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
 
     Examples
     --------
+    >>> from aegis_opt.problem import View
     >>> problem = Problem([View([0, 0], [[3, 3]])], histogram=[2, 5])
     >>> reconcile(problem, "relax").problem.histogram.round(6).tolist()
     [1.75, 4.75]
     """
     system = _System.of(problem)
-    found = system.least_violation(np.arange(len(system.b)))
+    try:
+        found = system.least_violation()
+    except TimeoutError as error:
+        raise AegisError(
+            f"on_conflict={how!r} takes a linear program that did not end within {MOST_SECONDS:g} seconds: "
+            "coarsen the attribute or the label, use fewer views of it, or correct the totals"
+        ) from error
     if found is None:
         raise _impossible_constraints(problem)
     slack = tolerance(problem)
     values = found.cells
     if how == "relax" and found.largest > slack:
         values = system.least_squares(values)
-    values = np.where(values > slack / 10, values, 0.0)
+    values = system.without_dust(values, slack / 10)
     noise = min(slack, _LARGEST_NOISE)
     if problem.is_integral and np.abs(values - np.round(values)).max(initial=0.0) <= noise:
         values = np.round(values)
@@ -146,8 +175,9 @@ class _System:
 
     A: sparse.csr_array
     b: FloatArray
-    C: sparse.csr_array | None
-    limits: FloatArray | None
+    C: sparse.csr_array
+    limits: FloatArray
+    owner: IntArray  # number of the constraint that each limit comes from
     cells: IntArray
     names: list[str]
     slack: float  # violation below which totals count as met
@@ -156,35 +186,44 @@ class _System:
     def of(cls, problem: Problem) -> _System:
         from scipy import sparse
 
-        from aegis_opt.problem._linear_program import require_room
-
         require_room(len(problem.margins) * problem.prior.size)
         zeros = problem.structural_zeros
         cells = np.arange(problem.prior.size) if zeros is None else np.flatnonzero(~zeros)
         margins = problem.margins
         A = incidence([m.cells()[cells] for m in margins], [m.n_groups for m in margins])
         b = np.concatenate([margin.totals.ravel() for margin in margins])
-        rows, limits = [], []
-        for constraint in problem.constraints:
+        rows, limits, owner = [], [], []
+        for i, constraint in enumerate(problem.constraints):
             coefficients = constraint.coefficients.ravel()[cells]
             for sign, limit in [(1.0, constraint.upper), (-1.0, -constraint.lower)]:
                 if np.isfinite(limit):
                     rows.append(sign * coefficients)
                     limits.append(limit)
-        C = sparse.csr_array(np.array(rows)) if rows else None
+                    owner.append(i)
+        C = sparse.csr_array(np.array(rows).reshape(len(rows), len(cells)))
         names = [name for margin in margins for name, _ in _named(problem, margin)]
-        return cls(A, b, C, np.array(limits) if rows else None, cells, names, tolerance(problem))
+        owners = np.array(owner, dtype=np.int64)
+        return cls(A, b, C, np.array(limits, dtype=np.float64), owners, cells, names, tolerance(problem))
 
-    def feasible(self, rows: IntArray) -> bool:
-        """Whether some table meets the totals of these rows."""
-        if len(rows) == 0:
-            return True
-        found = self.least_violation(rows)
-        return found is not None and found.largest <= self.slack
+    @property
+    def equations(self) -> Equations:
+        """The same, to look for conflicts in."""
+        return Equations(self.A, self.b, self.C, self.limits, self.owner, self.slack, np.arange(len(self.b)))
 
-    def least_violation(self, rows: IntArray) -> LeastViolation | None:
-        """Table that misses the totals of these rows by fewest records; None where none is allowed."""
-        return least_violation(self.A[rows], self.b[rows], self.C, self.limits, enough=self.slack / 100)
+    def least_violation(self) -> LeastViolation | None:
+        """Table that misses the totals by fewest records; None where the constraints allow none."""
+        C, limits = (self.C, self.limits) if len(self.limits) else (None, None)
+        return least_violation(self.A, self.b, C, limits, enough=self.slack / 100)
+
+    def without_dust(self, values: FloatArray, least: float) -> FloatArray:
+        """Take cells of no more than `least` records for empty, unless constraints would be missed by that.
+
+        The totals of the table are to be met under the constraints, which may leave no room at all.
+        """
+        cleaned: FloatArray = np.where(values > least, values, 0.0)
+        if len(self.limits) and (self.C @ cleaned - np.maximum(self.limits, self.C @ values) > 0).any():
+            return values
+        return cleaned
 
     def least_squares(self, start: FloatArray) -> FloatArray:
         """Table with the least sum of squared violations of all totals.
@@ -198,7 +237,7 @@ class _System:
         unit = float(np.abs(missing).max())
         change = cp.Variable(len(start))
         limits = [change >= -np.minimum(start / unit, _FAR)]
-        if self.C is not None and self.limits is not None:
+        if len(self.limits):
             limits.append(self.C @ change <= np.minimum((self.limits - self.C @ start) / unit, _FAR))
         program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
         # Clarabel, to more digits than by default; where it stalls, the slower active-set method of HiGHS

@@ -38,16 +38,24 @@ class WholeTables:
     """A CP-SAT model with one variable per cell; callers add variables, costs and limits to `model`.
 
     `members` (margins x cells) is the total that each cell belongs to, counted through all margins; `lower`
-    and `upper` bound the cells. The same seed gives the same table.
+    and `upper` bound the cells. The same seed gives the same table. At the deadline, in seconds of
+    `time.monotonic`, building the model ends with `TimeoutError`, and a search with what it has found.
     """
 
     def __init__(
-        self, members: IntArray, totals: IntArray, lower: IntArray, upper: IntArray, seed: int
+        self,
+        members: IntArray,
+        totals: IntArray,
+        lower: IntArray,
+        upper: IntArray,
+        seed: int,
+        deadline: float = math.inf,
     ) -> None:
         from ortools.sat.python import cp_model
 
         self._cp_model = cp_model
         self._seed = seed
+        self._deadline = deadline
         self.sum, self.weighted_sum = cp_model.LinearExpr.sum, cp_model.LinearExpr.weighted_sum
         self.model: Any = cp_model.CpModel()
         self.cells = [
@@ -58,10 +66,12 @@ class WholeTables:
             for cell, total in zip(self.cells, margin, strict=True):
                 changes[total].append(cell)
         for terms, total in zip(changes, totals.tolist(), strict=True):
+            self.look_at_the_clock()
             self.model.add(self.sum(terms) == total)
 
     def variable(self, least: int, most: int) -> Any:
         """Add a whole-number variable to the model."""
+        self.look_at_the_clock()
         return self.model.new_int_var(least, most, "")
 
     def constrain(self, constraint: LinearConstraint, coefficients: FloatArray, fixed: float = 0.0) -> None:
@@ -92,21 +102,22 @@ class WholeTables:
         parts = [self.variable(0, most) for most in width.tolist()]
         ends = np.searchsorted(cell, np.arange(len(self.cells) + 1)).tolist()
         for variable, first, last in zip(self.cells, ends, ends[1:], strict=False):
+            self.look_at_the_clock()
             self.model.add(self.sum(parts[first:last]) == variable)
         return self.weighted_sum(parts, slope.tolist()), parts
 
-    def search(
-        self,
-        objective: Any,
-        hints: Iterable[tuple[Any, int]] = (),
-        *,
-        deadline: float = math.inf,
-        effort: float = math.inf,
-    ) -> CpSatSolution | None:
-        """Minimise an expression; None where the limit came before any table.
+    def look_at_the_clock(self) -> None:
+        """Raise `TimeoutError` after the deadline."""
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
 
-        `hints` are a table to begin with. The limits are those of the clock (`deadline`, in seconds of
-        `time.monotonic`) and of CP-SAT's deterministic time (`effort`), a count of work in about seconds.
+    def search(
+        self, objective: Any, hints: Iterable[tuple[Any, int]] = (), *, effort: float = math.inf
+    ) -> CpSatSolution | None:
+        """Minimise an expression; None where a limit came before any table.
+
+        `hints` are a table to begin with. The limits are the deadline and CP-SAT's deterministic time
+        (`effort`), a count of work in about seconds.
         """
         self.model.clear_hints()
         for variable, value in hints:
@@ -115,13 +126,20 @@ class WholeTables:
         solver = self._cp_model.CpSolver()
         solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
         solver.parameters.random_seed = self._seed
-        if deadline < math.inf:
-            solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 1e-3)
+        left = None
+        if self._deadline < math.inf:
+            left = max(self._deadline - time.monotonic(), 1e-3)
+            solver.parameters.max_time_in_seconds = left
         if effort < math.inf:
             solver.parameters.max_deterministic_time = effort
         solver.parameters.catch_sigint_signal = False  # its handler swallows Ctrl-C, or waits for itself
         model = self.model
-        status = interruptible(lambda: solver.solve(model), solver.stop_search)
+        # its own limit is not looked at while a large model is taken in
+        try:
+            self.look_at_the_clock()
+            status = interruptible(lambda: solver.solve(model), solver.stop_search, seconds=left)
+        except TimeoutError:
+            return None
         if status == self._cp_model.INFEASIBLE:
             raise InfeasibleProblem(NO_WHOLE_TABLE)
         if status == self._cp_model.UNKNOWN:

@@ -13,6 +13,10 @@ from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from scipy import sparse
 
+SUPPORT_SECONDS = (
+    20.0  # for the program of `support`, without which solvers do their work as well as they can
+)
+
 
 def numbered(members: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
     """Number the totals of all margins together: shape (margins, cells).
@@ -28,10 +32,12 @@ def incidence(members: Sequence[IntArray], sizes: Sequence[int]) -> sparse.csr_a
     """Stack margins into one 0/1 matrix: row = known total, column = cell; arguments as in `numbered`."""
     from scipy import sparse
 
-    n_cells = len(members[0])
-    rows = numbered(members, sizes).ravel()
-    columns = np.tile(np.arange(n_cells), len(members))
-    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(sum(sizes), n_cells))
+    n_margins, n_cells = len(members), len(members[0])
+    # by columns, each of which has one entry per margin: nothing needs sorting
+    entries = numbered(members, sizes).T.ravel()
+    starts = n_margins * np.arange(n_cells + 1)
+    shape = sum(sizes), n_cells
+    return sparse.csc_array((np.ones(len(entries)), entries, starts), shape=shape).tocsr()
 
 
 def fits(members: Sequence[IntArray]) -> bool:
@@ -41,8 +47,10 @@ def fits(members: Sequence[IntArray]) -> bool:
     return 3 * sum(len(member) for member in members) <= _linear_program.MOST_ENTRIES
 
 
-def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
+def support(A: sparse.csr_array, b: FloatArray, seconds: float = SUPPORT_SECONDS) -> BoolArray | None:
     """Cells that are positive in some solution of A x = b, x >= 0; None where the engine finds no solution.
+
+    `TimeoutError` is raised where it does not end within some seconds.
 
     One linear program finds all of them: maximise sum(s) over A (s + w) = t b, 0 <= s <= 1, w >= 0,
     t >= 1. The solutions scaled by t form a convex cone, so the optimum has s = 1 exactly on the cells that
@@ -61,7 +69,9 @@ def support(A: sparse.csr_array, b: FloatArray) -> BoolArray | None:
     bounds[:n_cells, 1] = 1.0
     bounds[n_cells:, 1] = np.inf
     bounds[-1, 0] = 1.0
-    outcome = linprog(cost, A_eq=equations, b_eq=np.zeros(len(b)), bounds=bounds, method="highs")
+    outcome = linprog(
+        cost, A_eq=equations, b_eq=np.zeros(len(b)), bounds=bounds, method="highs", seconds=seconds
+    )
     if outcome.status != 0:
         return None
     found: BoolArray = outcome.x[:n_cells] > 0.5

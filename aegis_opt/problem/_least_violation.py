@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.errors import AegisError
+from aegis_opt.problem._linear_program import MOST_SECONDS, linprog
 from aegis_opt.problem._margin import FloatArray
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, eq=False)
 class LeastViolation:
-    """A table x >= 0 with the least sum of abs(A x - b), and the multipliers of the equations."""
+    """A table x >= 0 with the least sum of abs(A x - b), and the multipliers of equations and limits."""
 
     cells: FloatArray
     largest: float  # the largest abs(A x - b), or violation of a limit
     multipliers: FloatArray
+    limit_multipliers: FloatArray
 
 
 def least_violation(
@@ -43,10 +45,12 @@ def least_violation(
     limits: FloatArray | None = None,
     *,
     enough: float = 0.0,
+    seconds: float = MOST_SECONDS,
 ) -> LeastViolation | None:
     """Minimise the sum of abs(A x - b) over x >= 0 with C x <= limits; None where no x is within the limits.
 
-    It ends early where no total is missed by more than `enough`.
+    It ends early where no total is missed by more than `enough`. `TimeoutError` is raised where a program has
+    not ended after some `seconds`.
 
     Examples
     --------
@@ -56,8 +60,6 @@ def least_violation(
     3.0
     """
     from scipy import sparse
-
-    from aegis_opt.problem._linear_program import linprog
 
     n_totals, n_cells = A.shape
     identity = sparse.eye_array(n_totals)
@@ -81,6 +83,7 @@ def least_violation(
             b_ub=None if spare is None else spare / unit,
             bounds=bounds,
             method="highs",
+            seconds=seconds,
         )
         if outcome.status != 0:
             break
@@ -92,7 +95,7 @@ def least_violation(
             largest = max(largest, -float(spare.min()))
         improved = best is None or largest < 0.5 * best.largest
         if best is None or largest < best.largest:
-            best = LeastViolation(cells, largest, outcome.eqlin.marginals)
+            best = LeastViolation(cells, largest, outcome.eqlin.marginals, outcome.ineqlin.marginals)
         if largest <= enough or not improved:
             break
         unit = power_of_two(largest)

@@ -182,8 +182,13 @@ class Problem:
 
     def with_totals(self, joints: Iterable[npt.ArrayLike], histogram: npt.ArrayLike | None) -> Problem:
         """Return the same problem with other totals: a joint table for each view, and a histogram."""
+        views = [View(v.groups, joint, v.label_groups) for v, joint in zip(self.views, joints, strict=True)]
+        return self.with_views(views, histogram)
+
+    def with_views(self, views: Sequence[View], histogram: npt.ArrayLike | None) -> Problem:
+        """Return a problem of the same attribute with other views and another histogram."""
         other = Problem(
-            [View(v.groups, joint, v.label_groups) for v, joint in zip(self.views, joints, strict=True)],
+            views,
             histogram,
             self.given_prior,
             row_names=self.row_names,

@@ -78,29 +78,35 @@ def _share(view: Margin, histogram: FloatArray) -> FloatArray:
 
 
 def _shuffle(view: Margin, histogram: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Share each group's labels out to its rows as if they had been shuffled over the records, from counts.
+    """Share each group's labels out to its rows as if they had been shuffled over the records."""
+    drawn = deal(view.rows, view.totals.astype(np.int64), histogram, rng)
+    if view.totals.shape[1] == len(view.columns):
+        return drawn[:, view.columns].astype(np.float64)
+    return _unmasked(view, drawn, rng)
+
+
+def deal(groups: IntArray, labels: IntArray, records: IntArray, rng: np.random.Generator) -> IntArray:
+    """Share the labels of each group out to its rows, as many to each as it has records, from counts.
 
     A block of rows is cut into two halves, and its labels are drawn for the first half without replacement;
     what is left is the second half's. Every round cuts all blocks of all groups, until each is one row.
     """
-    order = np.argsort(view.rows, kind="stable")
-    bounds = np.searchsorted(view.rows[order], np.arange(len(view.totals) + 1))
-    records = np.concatenate([[0], np.cumsum(histogram[order])])
+    order = np.argsort(groups, kind="stable")
+    bounds = np.searchsorted(groups[order], np.arange(len(labels) + 1))
+    running = np.concatenate([[0], np.cumsum(records[order])])
     start, end = bounds[:-1], bounds[1:]
     filled = end > start
-    start, end, labels = start[filled], end[filled], view.totals[filled].astype(np.int64)
-    drawn = np.zeros((len(histogram), view.totals.shape[1]), dtype=np.int64)
+    start, end, labels = start[filled], end[filled], labels[filled]
+    drawn = np.zeros((len(records), labels.shape[1]), dtype=np.int64)
     while len(start):
         single = end - start == 1
         drawn[order[start[single]]] = labels[single]
         start, end, labels = start[~single], end[~single], labels[~single]
         middle = (start + end) // 2
-        first = _without_replacement(labels, records[middle] - records[start], rng)
+        first = _without_replacement(labels, running[middle] - running[start], rng)
         start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
         labels = np.concatenate([first, labels - first])
-    if view.totals.shape[1] == len(view.columns):
-        return drawn[:, view.columns].astype(np.float64)
-    return _unmasked(view, drawn, rng)
+    return drawn
 
 
 def _without_replacement(labels: IntArray, sample: IntArray, rng: np.random.Generator) -> IntArray:

@@ -31,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.rounding._log_factorials import correction, excess
 
 _LARGEST_OF_NUMPY = 10**9
 """Population from which NumPy's generator refuses."""
@@ -153,30 +154,6 @@ class _LogRatio:
         """Evaluate it for the distributions `index` at the offsets `j`."""
         z = self.counts[:, index]
         step = self.signs * j
-        terms = z * _entropy(step / z) + _correction(z + step) - _correction(z)
+        terms = z * excess(step / z) + correction(z + step) - correction(z)
         ratio: FloatArray = j * self.slope[index] - terms.sum(axis=0)
         return ratio
-
-
-def _entropy(t: FloatArray) -> FloatArray:
-    """(1 + t) log(1 + t) - t for t > -1, without cancellation near 0.
-
-    With v = t / (2 + t), log(1 + t) = 2 (v + v^3 / 3 + v^5 / 5 + ...), and the first term minus t is t v.
-    """
-    v = t / (2.0 + t)
-    square = v * v
-    series = np.zeros_like(t)
-    for power in range(17, 1, -2):
-        series = series * square + 1.0 / power
-    near: FloatArray = t * v + 2.0 * (1.0 + t) * v * square * series
-    far = (1.0 + t) * np.log1p(t) - t
-    return np.where(np.abs(t) < 0.1, near, far)
-
-
-def _correction(z: FloatArray) -> FloatArray:
-    """What log Gamma(z + 1/2) has beyond z log z - z + log(2 pi) / 2, by its asymptotic series."""
-    inverse = 1.0 / (z * z)
-    series: FloatArray = (
-        -1 / 24 + inverse * (7 / 2880 - inverse * (31 / 40320 - inverse * 127 / 215040))
-    ) / z
-    return series

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt.problem._margin import FloatArray, Margin
+from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 
 
 def draw_records(margin: Margin, weights: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -20,13 +20,33 @@ def draw_records(margin: Margin, weights: FloatArray, rng: np.random.Generator) 
     >>> margin.sums(table).ravel().tolist()
     [9.0, 2.0]
     """
-    index = margin.cells()
-    order = np.argsort(index, kind="stable")
-    bounds = np.searchsorted(index[order], np.arange(margin.n_groups + 1))
-    totals = margin.totals.ravel()
-    table = np.zeros(weights.shape)
-    for group in np.flatnonzero(totals).tolist():
-        cells = order[bounds[group] : bounds[group + 1]]
-        chance = weights.flat[cells]
-        table.flat[cells] = rng.multinomial(int(totals[group]), chance / chance.sum())
-    return table
+    totals = margin.totals.ravel().astype(np.int64)
+    return scatter(margin.cells(), totals, weights.ravel(), rng).reshape(weights.shape).astype(np.float64)
+
+
+def scatter(groups: IntArray, totals: IntArray, weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Share the records of each group out to its members, with chances proportional to their weights.
+
+    A block of members is cut into two halves, and the records of the first half are a binomial draw. Every
+    round cuts all blocks of all groups, until each is one member.
+    """
+    order = np.argsort(groups, kind="stable")
+    bounds = np.searchsorted(groups[order], np.arange(len(totals) + 1))
+    running = np.concatenate([[0.0], np.cumsum(weights[order])])
+    start, end = bounds[:-1], bounds[1:]
+    filled = (end > start) & (totals > 0)
+    start, end, records = start[filled], end[filled], totals[filled]
+    drawn = np.zeros(len(groups), dtype=np.int64)
+    while len(start):
+        single = end - start == 1
+        drawn[order[start[single]]] = records[single]
+        start, end, records = start[~single], end[~single], records[~single]
+        middle = (start + end) // 2
+        whole = running[end] - running[start]
+        part = np.divide(running[middle] - running[start], whole, out=np.zeros(len(start)), where=whole > 0)
+        first = rng.binomial(records, np.clip(part, 0.0, 1.0))
+        start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
+        records = np.concatenate([first, records - first])
+        some = records > 0
+        start, end, records = start[some], end[some], records[some]
+    return drawn

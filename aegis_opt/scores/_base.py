@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,16 @@ class Score(ABC):
     @abstractmethod
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration."""
+
+    def changes(self, masked: MaskedRecords) -> Mapping[str, FloatArray] | None:  # noqa: ARG002
+        """Score every configuration with one of its masks changed; None where that is not known.
+
+        Returns
+        -------
+        mapping of str to ndarray, shape (configurations, masks + 1)
+            For each attribute, the score under each of its masks, and in the last column without a mask.
+        """
+        return None
 
 
 def checked_name(name: object) -> str:

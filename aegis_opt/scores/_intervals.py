@@ -33,18 +33,23 @@ def half_widths(differences: FloatArray, level: float = 0.95) -> FloatArray:
     return widths
 
 
-def indistinguishable(folds: FloatArray, winner: int, level: float = 0.95) -> npt.NDArray[np.bool_]:
-    """Which configurations the folds cannot tell apart from the winner; the winner is one of them.
+def differences_to(folds: FloatArray, winner: int, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """How far each configuration is behind the winner, and half the width of the interval of that.
 
     `folds` has a row for each configuration. Folds in which any of them has no value are left out; with fewer
-    than two left, nothing can be told apart.
+    than two left, no difference is known and the interval is infinite. A configuration that has no values at
+    all is at no known distance (NaN).
     """
     known = np.asarray(np.isfinite(folds).any(axis=1))
     usable = np.isfinite(folds[known]).all(axis=0)
     if usable.sum() < 2:
-        return known
-    differences = folds[winner, usable] - folds[:, usable]
-    with np.errstate(invalid="ignore"):
-        close = differences.mean(axis=1) <= half_widths(differences, level)
-    close[winner] = True
-    return np.asarray(close & known)
+        return np.full(len(folds), np.nan), np.where(known, np.inf, np.nan)
+    paired = folds[winner, usable] - folds[:, usable]
+    means: FloatArray = paired.mean(axis=1)
+    return means, half_widths(paired, level)
+
+
+def indistinguishable(folds: FloatArray, winner: int, level: float = 0.95) -> npt.NDArray[np.bool_]:
+    """Which configurations the folds cannot tell apart from the winner; the winner is one of them."""
+    behind, width = differences_to(folds, winner, level)
+    return np.isinf(width) | (behind <= width)

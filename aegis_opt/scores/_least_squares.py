@@ -146,10 +146,14 @@ def r2_gcv(design: Design, penalty: float = PENALTY) -> float:
        ridge parameter", Technometrics 21(2), 1979.
     """
     moments = design.moments().total()
-    n, G, B, tss = _centred(moments)
+    n, G, B, tss = centred(moments)
     inverse_trace, W = _ridge(G, B, penalty)
     rss = tss - 2 * np.sum(B * W) + np.sum(W * (G @ W))
-    df = 1 + len(G) - penalty * inverse_trace
+    return generalised_cross_validation(rss, tss, 1 + len(G) - penalty * inverse_trace, n)
+
+
+def generalised_cross_validation(rss: float, tss: float, df: float, n: float) -> float:
+    """Return R-squared of a fit with `df` degrees of freedom to n records; NaN where it has none."""
     if not (n > 1 and df < n and tss > 0):
         return float("nan")
     return float(1 - (rss / (1 - df / n) ** 2) / (tss / (1 - 1 / n) ** 2))
@@ -176,7 +180,7 @@ def r2_cv(design: Design, penalty: float = PENALTY) -> tuple[float, FloatArray]:
         n, n_fold = float(others.label_counts.sum()), float(held.sum())
         if n == 0 or n_fold == 0:
             continue
-        _, G, C, _ = _centred(others)
+        _, G, C, _ = centred(others)
         _, W = _ridge(G, C, penalty, trace=False)
         shares = others.label_counts[0] / n
         means = np.diagonal(others.products[0]) / n
@@ -306,7 +310,7 @@ def _quadratic(S: FloatArray, g: FloatArray, scale: FloatArray) -> float:
     return float(np.sum(half**2))
 
 
-def _centred(moments: Moments) -> tuple[float, FloatArray, FloatArray, float]:
+def centred(moments: Moments) -> tuple[float, FloatArray, FloatArray, float]:
     """Return n, G = X'X - ss'/n, B = X'Y - s n_y'/n and TSS of moments of one fold."""
     M, B, counts = moments.products[0], moments.labels[0], moments.label_counts[0]
     n = float(counts.sum())

@@ -13,6 +13,35 @@ from aegis_opt.sources._pairs import CodedRecords, CountableRecords, IntArray, P
 
 
 @dataclass(frozen=True, eq=False)
+class Refinement:
+    """The classes of an attribute: sets of values that every mask sends to the same group.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The class of each value.
+    groups : sequence of ndarray
+        For each mask, the group of each class.
+    """
+
+    classes: IntArray
+    groups: Sequence[IntArray]
+
+    @classmethod
+    def of(cls, groupings: Sequence[IntArray]) -> Refinement:
+        """Find the coarsest classes that the groups of every mask are unions of."""
+        classes = np.zeros_like(groupings[0])
+        for groups in groupings:
+            classes = np.unique(classes * (int(groups.max()) + 1) + groups, return_inverse=True)[1]
+        merged = []
+        for groups in groupings:
+            own = np.empty(int(classes.max()) + 1, dtype=np.int64)
+            own[classes] = groups
+            merged.append(own)
+        return cls(classes, merged)
+
+
+@dataclass(frozen=True, eq=False)
 class MaskedRecords:
     """Records, and which masked value each configuration sends each value of each attribute to."""
 
@@ -24,45 +53,48 @@ class MaskedRecords:
     sizes: Mapping[str, IntArray]  # attribute -> records of each value
 
     @cached_property
-    def classes(self) -> list[IntArray]:
-        """For each attribute, the class of each value: values of a class share a group of every mask.
+    def exact(self) -> list[Refinement]:
+        """The classes of each attribute that every mask is made of."""
+        return [Refinement.of(groupings) for groupings in self.groupings.values()]
 
-        Each of the most frequent values is a class of its own, for scores with the attribute unmasked.
+    @cached_property
+    def capped(self) -> list[Refinement]:
+        """The same with all but the 63 most frequent groups of a mask pooled, and without a mask as the last.
+
+        Far fewer classes are left of an attribute whose values are nearly unique.
         """
         found = []
         for name, groupings in self.groupings.items():
-            all_groups = np.stack([*groupings, most_frequent(self.sizes[name])])
-            found.append(np.unique(all_groups, axis=1, return_inverse=True)[1].ravel())
+            sizes = self.sizes[name]
+            pooled = [most_frequent(np.bincount(own, weights=sizes))[own] for own in groupings]
+            found.append(Refinement.of([*pooled, most_frequent(sizes)]))
         return found
 
     @cached_property
     def values_per_class(self) -> FloatArray:
-        """Number of values of each class, the classes of all attributes numbered through."""
-        return np.concatenate([np.bincount(own) for own in self.classes]).astype(float)
+        """Number of values of each exact class, the classes of all attributes numbered through."""
+        return np.concatenate([np.bincount(own.classes) for own in self.exact]).astype(float)
 
-    def pairs(self, n_folds: int = 1, seed: int = 0) -> PairCounts:
-        """Count the pairs of classes, once for each way to divide the records."""
-        key = n_folds, seed
+    def pairs(self, n_folds: int = 1, seed: int = 0, cap: int | None = CAP) -> PairCounts:
+        """Count the pairs of classes, once for each way to divide the records; without a cap, exact ones."""
+        key = n_folds, seed, cap
         if key not in self._pairs:
-            self._pairs[key] = self.records.pairs(self.classes, n_folds, seed)
+            classes = [own.classes for own in self._refinements(cap)]
+            self._pairs[key] = self.records.pairs(classes, n_folds, seed)
         return self._pairs[key]
 
     @cached_property
-    def _pairs(self) -> dict[tuple[int, int], PairCounts]:
+    def _pairs(self) -> dict[tuple[int, int, int | None], PairCounts]:
         return {}
 
-    def design(self, configuration: str, pairs: PairCounts, cap: int | None = CAP) -> Design:
-        """Return the one-hot masked attributes of a configuration."""
-        return Design.of(pairs, self._class_groups(self.configurations[configuration]), cap)
+    def _refinements(self, cap: int | None) -> list[Refinement]:
+        return self.exact if cap is None else self.capped
 
-    def _class_groups(self, chosen: Mapping[str, int]) -> list[IntArray]:
-        """Return the masked value of each class."""
-        found = []
-        for own, (name, groupings) in zip(self.classes, self.groupings.items(), strict=True):
-            groups = np.empty(int(own.max()) + 1, dtype=np.int64)
-            groups[own] = groupings[chosen[name]]
-            found.append(groups)
-        return found
+    def design(self, configuration: str, pairs: PairCounts, cap: int | None = CAP) -> Design:
+        """Return the one-hot masked attributes of a configuration, of pairs that have the same cap."""
+        chosen = self.configurations[configuration]
+        refinements = zip(self.groupings, self._refinements(cap), strict=True)
+        return Design.of(pairs, [own.groups[chosen[name]] for name, own in refinements])
 
     def masked(self, configuration: str, sample: CodedRecords) -> list[IntArray]:
         """Return the masked values of records, one array for each attribute."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from aegis_opt._blas import one_blas_thread
 from aegis_opt.scores._base import Score, ScoreValues
-from aegis_opt.scores._least_squares import CAP, Design, r2, r2_certified, r2_cv, r2_gcv
+from aegis_opt.scores._changes import changed_r2_gcv
+from aegis_opt.scores._least_squares import CAP, Design, FloatArray, r2, r2_certified, r2_cv, r2_gcv
 from aegis_opt.scores._masked_records import MaskedRecords
 
 FOLDS = 10
@@ -24,12 +26,21 @@ class LeastSquares(Score):
     function: Callable[[Design, MaskedRecords], float]
     monotone: bool = False
     cap: int | None = None
+    changed: Callable[[MaskedRecords], Mapping[str, FloatArray]] | None = None
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration by the counts of all records."""
-        pairs = masked.pairs()
-        designs = (masked.design(name, pairs, self.cap) for name in masked.configurations)
-        return ScoreValues(np.array([self.function(design, masked) for design in designs]))
+        pairs = masked.pairs(cap=self.cap)
+        found = []
+        for name in masked.configurations:
+            design = masked.design(name, pairs, self.cap)
+            with one_blas_thread(design.p):
+                found.append(self.function(design, masked))
+        return ScoreValues(np.array(found))
+
+    def changes(self, masked: MaskedRecords) -> Mapping[str, FloatArray] | None:
+        """Score every configuration with one of its masks changed, where there is a quick way."""
+        return None if self.changed is None else self.changed(masked)
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,11 @@ class CrossValidated(Score):
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration in each fold."""
         pairs = masked.pairs(FOLDS)
-        found = [r2_cv(masked.design(name, pairs)) for name in masked.configurations]
+        found = []
+        for name in masked.configurations:
+            design = masked.design(name, pairs)
+            with one_blas_thread(design.p):
+                found.append(r2_cv(design))
         return ScoreValues(np.array([score for score, _ in found]), np.array([folds for _, folds in found]))
 
 
@@ -55,6 +70,10 @@ R2_CERTIFIED = LeastSquares(
     True,
 )
 R2_GCV = LeastSquares(
-    "r2_gcv", "R-squared by generalised cross-validation", lambda d, _: r2_gcv(d), False, CAP
+    "r2_gcv",
+    "R-squared by generalised cross-validation",
+    lambda d, _: r2_gcv(d),
+    cap=CAP,
+    changed=changed_r2_gcv,
 )
 R2_CV = CrossValidated("r2_cv", "R-squared by cross-validation")

@@ -25,9 +25,10 @@ class Race(Score):
     """Score all configurations by `r2_gcv`, then train a model on the best ones.
 
     The model is trained on a sample of records for each finalist. Those that its folds cannot tell apart from
-    the leader go on with four times as many records, until one is left, or all records are used, or `seconds`
-    have passed. A configuration of a later round ranks before one of an earlier round; within a round the
-    score of the model decides, and among those that no model was trained for, `r2_gcv`.
+    the leader go on with four times as many records, or with all where that is more than half of them, until
+    one is left, or all records are used, or `seconds` have passed. A configuration of a later round ranks
+    before one of an earlier round; within a round the score of the model decides, and among those that no
+    model was trained for, `r2_gcv`.
 
     Parameters
     ----------
@@ -85,18 +86,19 @@ class Race(Score):
         folds = np.full((len(names), self.folds), np.nan)
         stages = np.zeros(len(names), dtype=np.int64)
         order = np.argsort(-np.nan_to_num(by_counts, nan=-np.inf), kind="stable")
+        n_records = int(next(iter(masked.sizes.values())).sum())
         running, rows, stage = order[: self.finalists], self.rows, 0
         while True:
             stage += 1
+            if 2 * rows > n_records:  # a round with all of them would differ little, and cost twice as much
+                rows = n_records
             sample = masked.records.sample(rows, self.seed)
             model = Model(self.estimator, rows, self.folds, seed=self.seed)
             found = model.trained(masked, [names[i] for i in running], sample)
             values[running], folds[running], stages[running] = mean_of_folds(found), found, stage
             running = running[self._in_play(found)]
-            used_up = len(sample) < rows or (
-                self.seconds is not None and time.monotonic() - begin > self.seconds
-            )
-            if len(running) == 1 or used_up:
+            late = self.seconds is not None and time.monotonic() - begin > self.seconds
+            if len(running) == 1 or rows == n_records or late:
                 break
             rows *= _MORE
         trained = stages > 0
@@ -105,6 +107,8 @@ class Race(Score):
 
     @staticmethod
     def _in_play(found: FloatArray) -> IntArray:
-        """Return the places of those that cannot be told apart from the leader."""
+        """Return the places of those that cannot be told apart from the leader, or of all without one."""
+        if np.isnan(found).all():  # a rare label that the sample lacks
+            return np.arange(len(found))
         leader = int(np.argmax(np.nan_to_num(mean_of_folds(found), nan=-np.inf)))
         return np.flatnonzero(indistinguishable(found, leader))

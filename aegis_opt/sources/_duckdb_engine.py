@@ -95,6 +95,10 @@ class DuckDBEngine(CountingEngine):
         """Return the names of the table's columns."""
         return self.table.names()
 
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the order of the texts of each column whose type declares one."""
+        return self.table.orders()
+
     @contextmanager
     def open(self, positions: Sequence[int]) -> Iterator[Records]:
         """Connect to a database of its own."""

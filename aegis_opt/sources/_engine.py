@@ -60,6 +60,10 @@ class CountingEngine(ABC):
     def open(self, positions: Sequence[int]) -> AbstractContextManager[Records]:
         """Open the columns at `positions`, as c0, c1, ..."""
 
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the order of the texts of each column whose type declares one."""
+        return {}
+
 
 def first_lines(error: Exception) -> str:
     """Return what an engine says went wrong and in which file, without its advice and its stack."""

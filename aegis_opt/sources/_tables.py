@@ -44,6 +44,10 @@ class SourceTable(ABC):
         """Return the column names; they must be distinct strings."""
         return checked_names(self.raw_names(), self.description)
 
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the order of the texts of each column whose type declares one."""
+        return {}
+
 
 def with_partitions(names: Sequence[str], partitions: Iterable[str], description: str) -> list[str]:
     """Add the keys of key=value folders to the names of columns, which SQL must be able to tell apart."""
@@ -121,6 +125,14 @@ class PolarsTable(SourceTable):
         """Return the frame's column names."""
         return list(self.frame.columns)
 
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the categories of columns of type Enum, which are ordered."""
+        return {
+            name: tuple(dtype.categories.to_list())
+            for name, dtype in self.frame.schema.items()
+            if type(dtype).__name__ == "Enum"
+        }
+
     def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns as Arrow, which polars holds them in anyway."""
         chosen = self.frame.select([self.frame.columns[p] for p in positions])
@@ -163,6 +175,17 @@ class PandasTable(SourceTable):
     def raw_names(self) -> Iterable[object]:
         """Return the frame's column names."""
         return list(self.frame.columns)
+
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the categories of columns that are ordered categories of text."""
+        types = zip(self.frame.columns, self.frame.dtypes, strict=True)
+        return {
+            name: tuple(dtype.categories)
+            for name, dtype in types
+            if isinstance(dtype, pd.CategoricalDtype)
+            and dtype.ordered
+            and pd.api.types.infer_dtype(dtype.categories) == "string"
+        }
 
     def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns without a copy, except where Python objects need a type."""

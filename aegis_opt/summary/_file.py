@@ -33,8 +33,9 @@ from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
-VERSION = 2
-"""Version 1 had no scores."""
+VERSION = 3
+"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram: it is still written
+where a file needs neither, and older readers then read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -122,13 +123,11 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
 def _document(summary: Summary | ScoreSummary) -> dict[str, Any]:
     """Return a summary as JSON holds it; scores beside tables have a part of their own."""
     if isinstance(summary, ScoreSummary):
-        return {"format": FORMAT, "version": VERSION, "label": {"name": summary.label}} | score_document(
-            summary
-        )
+        return {"format": FORMAT, "version": 2, "label": {"name": summary.label}} | score_document(summary)
     scores = {} if summary.numbers is None else {"numbers": score_document(summary.numbers)}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if any(map(_needs_version_3, summary.attributes.values())) else 2,
         "label": {
             "name": summary.label,
             "kind": summary.label_kind,
@@ -151,12 +150,17 @@ def _document(summary: Summary | ScoreSummary) -> dict[str, Any]:
                     for table in attribute.tables
                 ],
                 **_coarsening_entry(attribute.coarsening),
+                **({} if attribute.has_default_order else {"order": attribute.order}),
             }
             for name, attribute in summary.attributes.items()
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
         **scores,
     }
+
+
+def _needs_version_3(attribute: AttributeSummary) -> bool:
+    return not attribute.has_default_order or (attribute.values is not None and attribute.histogram is None)
 
 
 def _coarsening_entry(coarsening: Coarsening | None) -> dict[str, Any]:
@@ -253,7 +257,7 @@ def _summary(document: Any) -> Summary | ScoreSummary:
         label_values=values,
         label_counts=counts,
         attributes={
-            name: _attribute(entry, f"attribute {shown(name)}") for name, entry in attributes.items()
+            name: _attribute(entry, f"attribute {shown(name)}", version) for name, entry in attributes.items()
         },
         configurations={
             name: read_configuration(chosen, name)
@@ -268,10 +272,14 @@ def _size(entry: Any, where: str) -> tuple[int, int]:
     return get_entry(entry, "n_values", int, where), len(get_entry(entry, "tables", list, where))
 
 
-def _attribute(entry: Any, where: str) -> AttributeSummary:
+def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     kind = get_entry(entry, "kind", str, where)
     n_values = get_entry(entry, "n_values", int, where)
     values = get_entry(entry, "values", (list, type(None)), where)
+    histogram = get_entry(entry, "histogram", (list, type(None)), where)
+    if version < 3 and values is not None and histogram is None:
+        raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
+    order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
@@ -293,9 +301,10 @@ def _attribute(entry: Any, where: str) -> AttributeSummary:
             kind=kind,
             n_values=n_values,
             values=None if values is None else _values(values, kind, where),
-            histogram=get_entry(entry, "histogram", (list, type(None)), where),
+            histogram=histogram,
             tables=tuple(tables),
             coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
+            order=order,  # checked with the whole
         )
     except SummaryError as error:
         raise SummaryError(f"{where}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -17,9 +18,11 @@ from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
+from aegis_opt.masks._order import Order, default_order
 from aegis_opt.problem import Problem, View
-from aegis_opt.problem._margin import IntArray
+from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.sources._counts import Coarsening
+from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
@@ -80,11 +83,16 @@ class AttributeSummary(SharedData):
     n_values : int
         Number of distinct values, a missing one included.
     values, histogram : tuple, array_like of int, or None
-        The values, ascending and None (missing) last, and how often each occurs; None when not shared.
+        The values in the order of the rows, None (missing) last, and how often each occurs; None when not
+        shared. Values may be shared without a histogram, but no histogram without values.
     tables : sequence of MaskedTable
         One per distinct mask.
     coarsening : Coarsening, optional
         How the raw values were merged before masking, where there were too many.
+    order : {"ascending", "given", "nominal"}, optional
+        Whether the rows are ordered by ascending value, in an order that the provider gave, or, for a
+        nominal attribute, in none that counts. By default numbers and dates are ascending and all else is
+        nominal.
     """
 
     kind: Kind
@@ -93,6 +101,7 @@ class AttributeSummary(SharedData):
     histogram: IntArray | None
     tables: tuple[MaskedTable, ...]
     coarsening: Coarsening | None = None
+    order: Order | None = None
 
     def __post_init__(self) -> None:
         histogram = self.histogram
@@ -100,7 +109,30 @@ class AttributeSummary(SharedData):
             values=None if self.values is None else tuple(self.values),
             histogram=None if histogram is None else whole_counts(histogram, "histogram", ndim=1),
             tables=tuple(self.tables),
+            order=default_order(self.kind) if self.order is None else self.order,
         )
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the last value is known to be the missing one: by the values, or by a masked table."""
+        if self.values is not None:
+            return self.values[-1] is None
+        return any(table.labels[table.groups[-1]] is None for table in self.tables)
+
+    @property
+    def has_default_order(self) -> bool:
+        """Whether numbers and dates are ordered by value, or else values are nominal."""
+        return self.order == default_order(self.kind)
+
+    @cached_property
+    def positions(self) -> FloatArray | None:
+        """Where the values of an ordered attribute lie; None for a nominal one.
+
+        Ascending numbers that are shared lie where they are, and dates at their day. Positions are ranks
+        otherwise. The missing value has no place: NaN.
+        """
+        order = self.order or default_order(self.kind)
+        return positions_of(order, self.kind, self.values, self.n_values, self.has_missing)
 
     @property
     def coarsening_warning(self) -> str:
@@ -225,6 +257,7 @@ class Summary(SharedData):
         Returns
         -------
         Problem
+            Its positions are those of an ordered attribute; see `AttributeSummary.positions`.
         """
         summary = self._attribute(attribute)
         values = summary.values
@@ -240,17 +273,19 @@ class Summary(SharedData):
             histogram=summary.histogram if histograms else None,
             row_names=None if values is None else pd.Index(values, dtype=object),
             label_names=pd.Index(self.label_values, dtype=object),
+            positions=summary.positions,
         )
 
     def report(self) -> pd.DataFrame:
-        """Describe what is shared, one row per attribute.
+        """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.
 
         Returns
         -------
         DataFrame
             attribute, kind, values (how many the tables have), tables (distinct masks), histogram (shared?),
             unmasked_by (how many configurations release it as it is), distinct (how many values the source
-            has) and warning (what reading it with fewer values changes, or empty).
+            has), warning (what reading it with fewer values changes, or empty), values_shared (are the values
+            listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells).
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
@@ -263,11 +298,26 @@ class Summary(SharedData):
                 int(open_in.get(name, 0)),
                 a.n_values if a.coarsening is None else a.coarsening.distinct,
                 a.coarsening_warning,
+                a.values is not None,
+                a.order,
             )
             for name, a in self.attributes.items()
         ]
         columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
+        columns += ["values_shared", "order"]
         return pd.DataFrame(rows, columns=columns)
+
+    def facts(self) -> pd.DataFrame:
+        """List all that a stranger learns from the file, and at the end what is not in it.
+
+        Returns
+        -------
+        DataFrame
+            One row per fact: about, fact, content, all of them texts. Long lists are shortened.
+        """
+        from aegis_opt.summary._facts import facts_of
+
+        return facts_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the summary to one JSON file: .json, or .json.gz to compress it."""
@@ -323,16 +373,22 @@ class Summary(SharedData):
                 f"{where} was coarsened from {shown(attribute.coarsening.distinct)} values to {n}: the "
                 f"former must be more, and at most the number of records, {self.n_records:,}"
             )
-        if (values is None) != (rows is None):
-            raise SummaryError(f"{where} has values or a histogram, but not both")
+        if values is None and rows is not None:
+            raise SummaryError(f"{where} has a histogram without values")
         if not attribute.tables:
             raise SummaryError(f"{where} has no masked tables")
-        if rows is not None and values is not None:
-            if not len(rows) == len(values) == len(set(values)) == n:
-                raise SummaryError(
-                    f"{where} has {n} values by its own account, but {len(values)} are listed "
-                    f"and {len(rows)} have counts; the values must be distinct"
-                )
+        if values is not None and not len(values) == len(set(values)) == n:
+            raise SummaryError(
+                f"{where} has {n} values by its own account, but {len(values)} are listed; the values must "
+                "be distinct"
+            )
+        try:
+            check_order(attribute.order, values)
+        except SummaryError as error:
+            raise SummaryError(f"{where}: {error}") from error
+        if rows is not None:
+            if len(rows) != n:
+                raise SummaryError(f"{where} has {n} values, but {len(rows)} have counts")
             if rows.sum() != self.n_records:
                 raise SummaryError(
                     f"totals disagree: the histogram of {where} has {rows.sum()} records, "

@@ -37,6 +37,11 @@ def _score_entry(score: SharedScore) -> dict[str, Any]:
         entry["folds"] = {name: list(values) for name, values in score.folds.items()}
     if score.stages is not None:
         entry["stages"] = dict(score.stages)
+    if score.changes is not None:
+        entry["changes"] = {
+            name: {attribute: list(values) for attribute, values in by.items()}
+            for name, by in score.changes.items()
+        }
     return entry
 
 
@@ -70,14 +75,24 @@ def _attribute(entry: Any, where: str) -> MeasuredAttribute:
 
 
 def _score(entry: Any, where: str) -> SharedScore:
+    title = get_entry(entry, "title", str, where)  # first: it tells whether the entry has entries at all
     folds = _lists(get_entry(entry, "folds", dict, where), where) if "folds" in entry else None
     return SharedScore(
-        get_entry(entry, "title", str, where),
+        title,
         get_entry(entry, "monotone", bool, where),
         get_entry(entry, "values", dict, where),
         folds,
         get_entry(entry, "stages", dict, where) if "stages" in entry else None,
+        _changes(get_entry(entry, "changes", dict, where), where) if "changes" in entry else None,
     )
+
+
+def _changes(entries: dict[str, Any], where: str) -> dict[str, dict[str, Any]]:
+    for name, by in entries.items():
+        if not isinstance(by, dict):
+            raise SummaryError(f"{where} must map attributes to changes for {shown(name)}, not {shown(by)}")
+        _lists(by, where)
+    return entries
 
 
 def _lists(entries: dict[str, Any], where: str) -> dict[str, Any]:

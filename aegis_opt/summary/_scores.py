@@ -36,6 +36,9 @@ class SharedScore(SharedData):
         The score of each configuration in each fold of the records.
     stages : mapping of str to int, optional
         How far each configuration came, where not all are scored alike. Those of a higher stage rank first.
+    changes : mapping of str to (mapping of str to sequence of float), optional
+        For each configuration and attribute, the score with the attribute under each of its masks, and at the
+        end without a mask; all other masks stay.
     """
 
     title: str
@@ -43,30 +46,46 @@ class SharedScore(SharedData):
     values: Mapping[str, Number]
     folds: Mapping[str, tuple[Number, ...]] | None = None
     stages: Mapping[str, int] | None = None
+    changes: Mapping[str, Mapping[str, tuple[Number, ...]]] | None = None
 
     def __post_init__(self) -> None:
         folds = None if self.folds is None else {name: tuple(each) for name, each in self.folds.items()}
+        changes = None
+        if self.changes is not None:
+            changes = {
+                name: MappingProxyType({attribute: tuple(each) for attribute, each in by.items()})
+                for name, by in self.changes.items()
+            }
         self._convert(
             values=MappingProxyType(dict(self.values)),
             folds=None if folds is None else MappingProxyType(folds),
             stages=None if self.stages is None else MappingProxyType(dict(self.stages)),
+            changes=None if changes is None else MappingProxyType(changes),
         )
 
-    def check(self, name: str, configurations: Mapping[str, Any]) -> None:
-        """Refuse a score that does not fit the configurations."""
+    def check(self, name: str, configurations: Mapping[str, Any], masks: Mapping[str, int]) -> None:
+        """Refuse a score that does not fit the configurations and the number of masks of each attribute."""
         where = f"score {shown(name)}"
-        for part in (self.values, self.folds, self.stages):
+        for part in (self.values, self.folds, self.stages, self.changes):
             if part is not None and set(part) != set(configurations):
                 odd = sorted(set(part) ^ set(configurations))
                 raise SummaryError(
                     f"{where} must be of every configuration and no others; check {shown(odd)}"
                 )
         folds = [*(self.folds or {}).values()]
-        for numbers in (self.values.values(), *folds):
+        changes = [each for by in (self.changes or {}).values() for each in by.values()]
+        for numbers in (self.values.values(), *folds, *changes):
             for value in numbers:
                 _check_number(value, where)
         if len({len(each) for each in folds}) > 1:
             raise SummaryError(f"{where} must have as many folds for every configuration")
+        for configuration, by in (self.changes or {}).items():
+            sizes = {attribute: len(each) - 1 for attribute, each in by.items()}
+            if sizes != masks:
+                raise SummaryError(
+                    f"{where} must have, for configuration {shown(configuration)}, a number for each mask of "
+                    "every attribute and one without a mask"
+                )
         for stage in (self.stages or {}).values():
             if not is_whole(stage) or stage < 0:
                 raise SummaryError(
@@ -167,7 +186,7 @@ class ScoreSummary(SharedData):
         sizes = {name: len(attribute.masks) for name, attribute in self.attributes.items()}
         check_configurations(self.configurations, sizes, "mask")
         for name, score in self.scores.items():
-            score.check(name, self.configurations)
+            score.check(name, self.configurations, sizes)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -179,19 +198,40 @@ class ScoreSummary(SharedData):
         return self.attributes[attribute].masks[self.configurations[configuration][attribute]]
 
     def report(self) -> pd.DataFrame:
-        """List what a stranger learns from the file.
+        """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.
 
         Returns
         -------
         DataFrame
-            One row per attribute: attribute, masks (how many), measures (whose values are shared), unmasked
-            (whether the value without a mask is shared, too).
+            attribute, masks (how many), measures (whose values are shared), unmasked (whether the value
+            without a mask is shared, too), specifications (the masks, with all that they name).
         """
         rows = [
-            (name, len(a.masks), ", ".join(a.measures), bool(a.unmasked))
+            (name, len(a.masks), ", ".join(a.measures), bool(a.unmasked), [dict(spec) for spec in a.masks])
             for name, a in self.attributes.items()
         ]
-        return pd.DataFrame(rows, columns=["attribute", "masks", "measures", "unmasked"])
+        return pd.DataFrame(rows, columns=["attribute", "masks", "measures", "unmasked", "specifications"])
+
+    def facts(self) -> pd.DataFrame:
+        """List all that a stranger learns from the file, and at the end what is not in it.
+
+        Returns
+        -------
+        DataFrame
+            One row per fact: about, fact, content, all of them texts. Long lists are shortened.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> shared = ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="scores", digits=4)
+        >>> facts = shared.facts()
+        >>> facts[facts["about"] == "numbers"]["content"].tolist()
+        ['up to 4']
+        """
+        from aegis_opt.summary._facts import facts_of
+
+        return facts_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the summary to one JSON file: .json, or .json.gz to compress it."""

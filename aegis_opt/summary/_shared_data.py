@@ -27,7 +27,8 @@ class SharedData:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(_equal(mine, vars(other)[name]) for name, mine in vars(self).items())
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return all(_equal(vars(self)[name], vars(other)[name]) for name in names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only views of dictionaries are neither copied nor pickled

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
+
+import numpy as np
+import pandas as pd
 
 from aegis_opt._options import instance, one_of
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
+from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
 from aegis_opt.measures import Measure
 from aegis_opt.scores import Score
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
+from aegis_opt.sources._sql import OTHER
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._scores import ScoreSummary
@@ -36,11 +41,14 @@ def summarize(
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool | Iterable[str] = False,
     *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["tables", "both"] = "tables",
     scores: Iterable[str | Score] | None = None,
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -55,11 +63,14 @@ def summarize(
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool | Iterable[str] = False,
     *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["scores"],
     scores: Iterable[str | Score] | None = None,
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -74,11 +85,14 @@ def summarize(
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool | Iterable[str] = False,
     *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share,
     scores: Iterable[str | Score] | None = None,
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -92,11 +106,14 @@ def summarize(
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool | Iterable[str] = False,
     *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share = "tables",
     scores: Iterable[str | Score] | None = None,
     measures: Iterable[str | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
+    explain: bool = False,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -120,6 +137,15 @@ def summarize(
         Whether to share the values of the attributes and how often each occurs, or of which attributes. With
         True, an attribute whose texts are nearly unique, such as a name or an identifier, is refused: it must
         be named.
+    values : bool or sequence of str
+        Whether to share the values of the attributes without how often each occurs, or of which attributes.
+        The same attributes are refused. Where the values of ordered numbers or dates are shared, an estimate
+        knows how far they lie apart, and not only which comes first.
+    order : mapping of str to list or str, optional
+        The order of attributes, as in `Configurations`; it goes before that of the configurations, which goes
+        before that of ordered categories of a pandas frame (of text) and an Enum of a polars frame. Numbers
+        and dates of which nothing is said are ordered by value, all else is nominal. An order is part of the
+        summary; its list of values is not.
     share : {"tables", "scores", "both"}
         "tables" shares the masked joint tables. "scores" shares numbers in their place: no count and no value
         of any column, except those that masks name. "both" shares both.
@@ -132,6 +158,9 @@ def summarize(
         Whether to share the values of the measures without a mask, too: deviations are then exact.
     digits : int, optional
         Significant digits of the numbers; many exact numbers can give counts away. By default all.
+    explain : bool
+        Whether to share what every single mask costs: `r2_gcv` of each configuration with one attribute
+        unmasked, or under another of its masks, for `Advice.explain` and `Advice.suggest`.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -157,24 +186,39 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
-    listed = _listed(histograms)
+    listed = _Listed(_named("histograms", histograms), _named("values", values))
+    orders = normal_orders(order)
     numbers = None
     if one_of("share", share, get_args(Share)) != "tables":
-        numbers = NumbersToShare(scores, measures, unmasked, digits)
-    elif scores is not None or measures is not None or unmasked or digits is not None:
+        numbers = NumbersToShare(scores, measures, unmasked, digits, explain)
+    elif scores is not None or measures is not None or unmasked or digits is not None or explain:
         raise InvalidOption(
-            "scores, measures, unmasked and digits are about numbers that are shared: pass share='scores', "
-            "or share='both'"
+            "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
+            "share='scores', or share='both'"
+        )
+    if share == "scores" and (orders or listed.values or listed.histograms):
+        raise InvalidOption(
+            "histograms, values and order are about tables, of which share='scores' shares none: leave them "
+            "out, or pass share='both'"
         )
     policy = Policy.of(max_values, on_many_values)
-    with open_masked(source, label, configurations, policy, memory, progress) as (counts, masks, records):
-        _check_identifiers(counts, masks, listed)
-        summary = summary_of(counts, masks, listed)
+    with open_masked(source, label, configurations, policy, memory, progress, orders) as counted:
+        _check_identifiers(counted, listed)
+        summary = summary_of(counted, listed.histograms, listed.values)
         if numbers is None:
             return summary
-        held = records.held(counts.n_records)
-        shared = numbers.of(summary, counts, held)
+        held = counted.records.held(counted.counts.n_records)
+        shared = numbers.of(summary, counted.counts, held, counted.arrangements)
     return shared if share == "scores" else replace(summary, numbers=shared)
+
+
+class MaskedCounts(NamedTuple):
+    """Counts of the attributes that some configuration masks, and what becomes of them."""
+
+    counts: Scan
+    masks: dict[str, dict[str, Mask]]
+    arrangements: dict[str, Arrangement]  # attribute -> the order of its rows
+    records: CountableRecords  # open for more counts
 
 
 @contextmanager
@@ -185,9 +229,11 @@ def open_masked(
     policy: Policy | None = None,
     memory: str | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[Scan, dict[str, dict[str, Mask]], CountableRecords]]:
-    """Count the attributes that some configuration masks; give counts, checked masks and open records."""
+    orders: Mapping[str, Rule] | None = None,
+) -> Iterator[MaskedCounts]:
+    """Count the attributes that some configuration masks; masks and orders are checked."""
     given = _configurations(configurations)
+    check_orders(orders or {}, list(given.values()), "order")
     label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
@@ -211,35 +257,65 @@ def open_masked(
     masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
     chosen = [name for name in known if name in masked]
     with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
-        yield counts, masks, records
+        declared = {**given.order, **(orders or {})}
+        arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
+        yield MaskedCounts(counts, masks, arrangements, records)
 
 
-def _listed(histograms: object) -> bool | frozenset[str]:
-    """Check of which attributes histograms are shared: of all, of none, or of those named."""
-    if isinstance(histograms, bool):
-        return histograms
-    if isinstance(histograms, str) or not isinstance(histograms, Iterable):
+def _arrangements(
+    counts: Scan,
+    masks: Sequence[Mapping[str, Mask]],
+    declared: Mapping[str, Rule],
+    typed: Mapping[str, Rule],
+) -> dict[str, Arrangement]:
+    """Order the values of each attribute as declared, or as the type of its column says."""
+    found = {}
+    for name, joint in counts.attributes.items():
+        texts_merged = joint.coarsening is not None and joint.domain.kind == "string"
+        rule = declared.get(name, None if texts_merged else typed.get(name))
+        found[name] = arrange(name, joint.domain, rule, masks, OTHER if texts_merged else None)
+    return found
+
+
+class _Listed(NamedTuple):
+    """Of which attributes histograms and values are shared: of all, of none, or of those named."""
+
+    histograms: bool | frozenset[str]
+    values: bool | frozenset[str]
+
+
+def _named(option: str, given: object) -> bool | frozenset[str]:
+    """Check of which attributes something is shared."""
+    if isinstance(given, bool):
+        return given
+    if isinstance(given, str) or not isinstance(given, Iterable):
         # the text "no" would count as yes, and share what was not to be shared
-        raise InvalidOption(f"histograms must be True, False or a list of attributes, not {histograms!r}")
-    return frozenset(instance("histograms", name, str, "list names of attributes") for name in histograms)
+        raise InvalidOption(f"{option} must be True, False or a list of attributes, not {given!r}")
+    return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _check_identifiers(
-    counts: Scan, masks: Mapping[str, Mapping[str, Mask]], listed: bool | frozenset[str]
-) -> None:
+def _includes(listed: bool | Collection[str], name: str) -> bool:
+    return listed if isinstance(listed, bool) else name in listed
+
+
+def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
     """Refuse to list the values of a nearly unique text column that is not named for it."""
-    if isinstance(listed, frozenset):
-        for name in listed - set(counts.attributes):
-            raise UnknownColumn("attribute", name, counts.attributes, "Its histogram was asked for.")
+    counts, masks = counted.counts, counted.masks
+    for option, names in listed._asdict().items():
+        if isinstance(names, frozenset):
+            for name in names - set(counts.attributes):
+                raise UnknownColumn("attribute", name, counts.attributes, f"It was named in {option}.")
     for name, joint in counts.attributes.items():
         distinct = len(joint.domain.values)
         if joint.domain.kind != "string" or distinct <= max(FEW_TEXTS, counts.n_records / 2):
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
-        if listed is True:
+        with_counts = listed.histograms is True
+        if with_counts or (listed.values is True and not _includes(listed.histograms, name)):
+            option = "histograms" if with_counts else "values"
             raise InvalidOption(
-                f"{what}, so its histogram may list persons: name the attributes whose histograms are to be "
-                f"shared, histograms=[...], with {name!r} if that is wanted"
+                f"{what}, so its {option} may list persons: name the attributes whose {option} are to be "
+                f"shared, {option}=[...], with {name!r} if that is wanted"
             )
         open_in = next((c for c, chosen in masks.items() if name not in chosen), None)
         if open_in is not None:
@@ -250,9 +326,10 @@ def _check_identifiers(
 
 
 def summary_of(
-    counts: Scan, masks: Mapping[str, Mapping[str, Mask]], histograms: bool | Collection[str]
+    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
 ) -> Summary:
     """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+    counts, masks, arrangements, _ = counted
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
@@ -268,10 +345,12 @@ def summary_of(
             mask = chosen_masks.get(attribute, Identity())
             if mask not in indices:
                 indices[mask] = len(tables)
-                tables.append(_masked_table(mask, attribute, joint, name))
+                tables.append(_masked_table(mask, attribute, joint, arrangements[attribute], name))
             chosen[name][attribute] = indices[mask]
-        shared = histograms if isinstance(histograms, bool) else attribute in histograms
-        attributes[attribute] = _attribute_summary(joint, tables, shared)
+        with_counts = _includes(histograms, attribute)
+        attributes[attribute] = _attribute_summary(
+            joint, tables, arrangements[attribute], with_counts, with_counts or _includes(values, attribute)
+        )
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
             warnings.warn(f"{attribute!r} was {warning}", stacklevel=3)
@@ -300,23 +379,39 @@ def _configurations(given: object) -> Configurations:
     return given
 
 
-def _masked_table(mask: Mask, attribute: str, joint: JointCounts, configuration: str) -> MaskedTable:
+def _masked_table(
+    mask: Mask, attribute: str, joint: JointCounts, arrangement: Arrangement, configuration: str
+) -> MaskedTable:
     try:
         grouping = group_attribute(mask, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
-    return MaskedTable(
-        mask.to_spec(), grouping.groups, grouping.labels, merge_rows(joint.table, grouping.groups)
-    )
+    groups, labels = grouping.groups, grouping.labels
+    if arrangement.rows is not None:  # groups are numbered in the order of their first rows
+        groups, first = pd.factorize(arrangement.of(groups))
+        labels = tuple(labels[group] for group in first)
+    return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
 
 
-def _attribute_summary(joint: JointCounts, tables: list[MaskedTable], histograms: bool) -> AttributeSummary:
+def _attribute_summary(
+    joint: JointCounts,
+    tables: list[MaskedTable],
+    arrangement: Arrangement,
+    histograms: bool,
+    values: bool,
+) -> AttributeSummary:
     domain = joint.domain
+    listed = None
+    if values:
+        places = arrangement.of(np.arange(len(domain)))
+        everything = domain.to_list()
+        listed = tuple(everything[place] for place in places)
     return AttributeSummary(
         kind=domain.kind,
         n_values=len(domain),
-        values=tuple(domain.to_list()) if histograms else None,
-        histogram=joint.table.sum(axis=1) if histograms else None,
+        values=listed,
+        histogram=arrangement.of(joint.table).sum(axis=1) if histograms else None,
         tables=tuple(tables),
         coarsening=joint.coarsening,
+        order=arrangement.order,
     )

@@ -28,7 +28,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -36,8 +37,8 @@ import numpy as np
 
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import NORMS, Distance
-from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.errors import AegisError
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._presolve import Reduction
@@ -50,8 +51,8 @@ from aegis_opt.solvers.convex._engines import (
     engine_options,
     installed_engines,
 )
-from aegis_opt.solvers.convex._models import ConvexSolution, form_of, run
-from aegis_opt.solvers.convex._polish import least_squares, polish, reconciled, refine
+from aegis_opt.solvers.convex._models import LEAST_LIMIT, ConvexSolution, form_of, run
+from aegis_opt.solvers.convex._polish import Refine, least_squares, polish, reconciled, refine, refine_within
 from aegis_opt.solvers.convex._stack import Stack, Tangent, stack
 
 TieBreak = Literal["l2", "none"]
@@ -59,6 +60,7 @@ TieBreak = Literal["l2", "none"]
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _FINISH = 1.3  # seconds after the time limit for moving a table to its totals
+_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP")  # that take over where the default one gives up
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
@@ -155,7 +157,7 @@ class Convex(Minimiser):
             cells, multipliers = polish(data, cells, deadline), first.multipliers
         elif self._has_derivatives:
             cells, multipliers = _refined(
-                data, cells, first.multipliers, lambda y: refine(data, y, deadline), deadline
+                data, cells, first.multipliers, lambda part, y: refine(part, y, deadline), deadline
             )
         else:
             cells = polish(data, cells, deadline)
@@ -184,7 +186,7 @@ class Convex(Minimiser):
 
     def _left(self, deadline: float) -> float | None:
         """Seconds that an engine has, so that there is time to finish."""
-        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), 1e-3)
+        return None if self.time_limit is None else max(deadline - _FINISH - time.monotonic(), LEAST_LIMIT)
 
     def _certified(
         self,
@@ -250,7 +252,7 @@ class Convex(Minimiser):
                 data,
                 inside,
                 outcome.multipliers,
-                lambda y, bounds=bounds: least_squares(data, bounds, y, deadline),  # type: ignore[misc]
+                lambda part, y, bounds=bounds: least_squares(part, bounds, y, deadline),  # type: ignore[misc]
                 deadline,
                 judged=False,  # it is not the distance that is minimised here
             )[0]
@@ -269,13 +271,19 @@ class Convex(Minimiser):
         outcome: ConvexSolution,
         build: float,
     ) -> list[Solution]:
-        """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
+        """Halve the stack until the problem at fault stands alone, then say what is wrong with it.
+
+        Where nobody chose the engine, others are tried before.
+        """
         if data.size > 1:
             half, share = data.size // 2, build / data.size
             parts = pairs[:half], pairs[half:]
             return [solution for part in parts for solution in self._solve_stack(part, share)]
         _refuse_infeasible(data, np.array([np.inf]))
         others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
+        for other in (name for name in others if self.engine is None and name in _SECOND_ENGINES):
+            with suppress(AegisError):
+                return replace(self, engine=other)._solve_stack(pairs, build)
         raise AegisError(
             f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"
@@ -292,16 +300,18 @@ def _refined(
     data: Stack,
     cells: FloatArray,
     multipliers: FloatArray,
-    refine: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    refine: Refine,
     deadline: float,
     *,
     judged: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """The exact optimum for each problem where Newton's method ends, else the better of what both found."""
-    if len(data.lower):  # slacks have no cost, so multipliers would not determine them
-        return polish(data, cells, deadline), _better_sign(data, multipliers)
-    exact, exact_multipliers = refine(multipliers)
-    better = data.violations(exact) <= 1e-9 * data.scale
+    if len(data.lower):
+        exact, exact_multipliers, better = refine_within(data, refine, cells, multipliers, deadline)
+    else:
+        exact, exact_multipliers = refine(data, multipliers)
+        better = np.ones(data.size, dtype=bool)
+    better &= data.violations(exact) <= 1e-9 * data.scale
     exact = polish(data, exact, deadline)
     if better.all():
         return exact, exact_multipliers
@@ -342,5 +352,5 @@ def _refuse_infeasible(data: Stack, violations: FloatArray) -> None:
     """Raise `InfeasibleProblem` for a problem whose totals are missed because no table meets them."""
     for reduction, violation in zip(data.reductions, violations, strict=True):
         problem = reduction.problem
-        if violation > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+        if violation > tolerance(problem) and is_infeasible(problem):
+            raise infeasible(problem)

@@ -48,7 +48,7 @@ CACHE_SIZE = 16
 LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
 LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
 SECONDS_TO_RETURN = 0.7  # seconds that an engine has after its time limit, to return what it has found
-_LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
+LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
 _MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
 
@@ -106,13 +106,19 @@ def run(
         limit is not None or ENGINES[engine].holds_lock or _takes_long(data)
     ):
         return _run(form, data, engine, options, bounds, deadline)
+    if limit is not None and limit <= LEAST_LIMIT:  # starting the process takes longer
+        return _nothing(data, engine)
     question = form, data.without_problems(), engine, options, bounds, deadline
     try:
         return in_child(_run, *question, seconds=None if limit is None else limit + SECONDS_TO_RETURN)
     except TimeoutError:
-        wall = time.perf_counter() - start
-        none = np.zeros(len(data.right))
-        return ConvexSolution(engine, "user_limit", None, none, 0, wall, wall, timed_out=True)
+        return _nothing(data, engine, time.perf_counter() - start)
+
+
+def _nothing(data: Stack, engine: str, seconds: float = 0.0) -> ConvexSolution:
+    """What is known of a program whose time was over before its engine had found anything."""
+    nothing = np.zeros(len(data.right))
+    return ConvexSolution(engine, "user_limit", None, nothing, 0, seconds, seconds, timed_out=True)
 
 
 def _takes_long(data: Stack) -> bool:
@@ -170,7 +176,7 @@ def _solve(
             start = time.perf_counter()
             left = dict(options)
             if deadline < math.inf:
-                left[ENGINES[engine].time_limit or ""] = max(deadline - time.monotonic(), _LEAST_LIMIT)
+                left[ENGINES[engine].time_limit or ""] = max(deadline - time.monotonic(), LEAST_LIMIT)
             raw = interruptible(lambda: chain.solve_via_data(program, compiled, False, False, left))
             seconds = time.perf_counter() - start
             if _heard_interrupt(raw):

@@ -3,21 +3,25 @@
 `reconciled` makes the totals agree exactly before, `polish` meets them after, for every norm. `refine` goes
 further where the distance is smooth and strictly convex, and `least_squares` where ties are broken: they find
 the optimum itself, because an objective that is right to 1e-10 still allows cells that are off by 1e-5 of
-their size.
+their size. `refine_within` does so where there are two-sided constraints.
 """
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from aegis_opt.problem._consistency import tolerance
-from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._margin import BoolArray, FloatArray
 from aegis_opt.solvers._dual import maximise_dual
 from aegis_opt.solvers._totals import STEPS, enough, largest, move_to_totals, normal_solve
 from aegis_opt.solvers.convex._stack import Bounds, Stack
+
+Refine = Callable[[Stack, FloatArray], tuple[FloatArray, FloatArray]]
 
 _MOST_STEPS = 400
 
@@ -105,3 +109,50 @@ def least_squares(
         except TimeoutError:
             break
     return respond(best)[0], best
+
+
+def refine_within(
+    data: Stack, refine: Refine, cells: FloatArray, multipliers: FloatArray, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Find the optimum where slacks have bounds, from a good table `cells` and its multipliers.
+
+    An active-set method: the slacks that seem to be held by a bound are put there, the rows of the others
+    are left out, `refine` solves what remains, and the guess is corrected where a slack leaves its bounds or
+    its multiplier pushes it off its bound. Returned are the cells, the multipliers, and the problems for
+    which the guess came to be right: their table is the optimum.
+    """
+    row_of = data.matrix[:, data.n_cells :].tocsc().indices
+    values, empty = data.slacks(cells), np.zeros(0)
+    room = np.minimum(values - data.lower, data.upper - values)
+    tight = np.abs(multipliers[row_of]) > room
+    low = values - data.lower < data.upper - values
+    rounding = enough(data.right)
+    for _ in range(STEPS):
+        right = data.right.copy()
+        right[row_of] = np.where(low, data.lower, data.upper)
+        used = np.ones(len(right), dtype=bool)
+        used[row_of[~tight]] = False
+        part = replace(
+            data,
+            matrix=data.cell_matrix[used],
+            right=right[used],
+            row_owner=data.row_owner[used],
+            slack_owner=np.zeros(0, dtype=np.int64),
+            lower=empty,
+            upper=empty,
+        )
+        found, y = refine(part, multipliers[used])
+        all_multipliers = np.zeros(len(right))
+        all_multipliers[used] = y
+        values = (data.cell_matrix @ found)[row_of]
+        below, above = values < data.lower - rounding, values > data.upper + rounding
+        outside = ~tight & (below | above)
+        pushed_off = tight & (all_multipliers[row_of] * np.where(low, 1.0, -1.0) < 0)
+        wrong = outside | pushed_off
+        if not wrong.any() or time.monotonic() >= deadline:
+            break
+        low = np.where(outside, below, low)
+        tight = tight ^ wrong
+    right_guess = np.ones(data.size, dtype=bool)
+    right_guess[data.slack_owner[wrong]] = False
+    return found, all_multipliers, right_guess

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from aegis_opt.solvers.integer._steps import Steps
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
+_FINEST = 2.0**28
+"""Parts of a record that a prior is rounded to: beside coefficients of 40 bits, CP-SAT finds no table."""
 _LARGEST_COST = 2.0**61
 """Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
 _STEPS_COST = 2.0**44
@@ -53,7 +56,7 @@ def solve_cp_sat(
     search = _Search(reduction, rng, deadline)
     records = float(search.upper.sum()) + 1.0
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
-    goal = target(reduction, 2.0**50 / (2.0 * most * records))
+    goal = target(reduction, min(2.0**50 / (2.0 * most * records), _FINEST))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
     squares_fit = 2.0 * most * records * squares.scale <= _LARGEST_COST
     if distance.name == "l2":
@@ -74,8 +77,10 @@ def solve_cp_sat(
         slack = search.minimise(steps) / steps.factor
     timed_out = slack > 0
     if slack == 0 and distance.name != "l2" and squares_fit:
-        search.minimise(squares)
-    search.break_ties()
+        with suppress(TimeoutError):
+            search.minimise(squares)
+    with suppress(TimeoutError):
+        search.break_ties()
     error = 0.0
     if distance.name in ("l1", "l2", "linf"):
         error = goal.error(reduction, distance.name)
@@ -108,7 +113,7 @@ class _Search:
         members, known = reduction.members, np.rint(reduction.totals).astype(np.int64)
         self.upper: IntArray = known[members].min(axis=0)
         seed = int(rng.integers(2**31))
-        self.tables = WholeTables(members, known, np.zeros_like(self.upper), self.upper, seed)
+        self.tables = WholeTables(members, known, np.zeros_like(self.upper), self.upper, seed, deadline)
         for constraint in reduction.problem.constraints:
             # A class shares its coefficients, so one row's apply to the class total.
             coefficients = constraint.coefficients[reduction.first].ravel()[reduction.cells]
@@ -128,7 +133,12 @@ class _Search:
         while True:
             pieces = cost.tangents(layers, self.upper)
             width = pieces.end - pieces.start
-            estimate, parts = self.tables.convex_cost(pieces.cell, width, pieces.slope)
+            try:
+                estimate, parts = self.tables.convex_cost(pieces.cell, width, pieces.slope)
+            except TimeoutError:
+                if bound == -np.inf:  # this cost has not been minimised at all
+                    raise
+                break
             filled = np.clip(self.totals[pieces.cell] - pieces.start, 0, width)
             found = self._run(estimate, zip(parts, filled.tolist(), strict=True))
             if found is None:
@@ -152,6 +162,7 @@ class _Search:
         largest = variable(goal.closed, goal.ample(self.upper))
         per_cell = (goal.multiplicity.tolist(), goal.numerator.tolist(), self.upper.tolist())
         for cell, m, numerator, most in zip(self.tables.cells, *per_cell, strict=True):
+            self.tables.look_at_the_clock()
             low = high = cell
             if m > 1:  # of m rows that share T as evenly as possible, the least has floor(T / m)
                 low, high = (variable(0, most // m + 1) for _ in range(2))
@@ -181,7 +192,7 @@ class _Search:
             return None
         start = zip(self.tables.cells, self.totals.tolist(), strict=True)
         known = [*start, *hints] if self.found else []
-        found = self.tables.search(objective, known, deadline=self.deadline, effort=effort)
+        found = self.tables.search(objective, known, effort=effort)
         self.rounds += 1
         if found is not None:
             self.found, self.finished = True, found.proved

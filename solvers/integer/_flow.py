@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aegis_opt._flows import blocking_cut, cheapest_flow
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.distances import Distance
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
@@ -69,8 +70,7 @@ class Network:
 
     def look_at_the_clock(self) -> None:
         """Raise `TimeoutError` after the deadline."""
-        if time.monotonic() > self.deadline:
-            raise TimeoutError
+        look_at_the_clock(self.deadline)
 
     def spare(self, cells: IntArray) -> IntArray:
         """Records that each total has left when the cells hold `cells`."""
@@ -101,7 +101,17 @@ def obstacle(reduction: Reduction) -> str:
     return f"the totals of {names} overlap so that they do not fall into the two sides of a network"
 
 
-def network(reduction: Reduction, graph: TwoSided) -> Network:
+def look_at_the_clock(deadline: float) -> None:
+    """Raise `TimeoutError` after the deadline, in seconds of `time.monotonic`; also look for Ctrl-C.
+
+    Between the steps of everything that grows with the cells: a million of them take tenths of a second each.
+    """
+    look_for_ctrl_c()
+    if time.monotonic() > deadline:
+        raise TimeoutError
+
+
+def network(reduction: Reduction, graph: TwoSided, deadline: float = math.inf) -> Network:
     """Build the network of a problem with two `sides`."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -111,12 +121,14 @@ def network(reduction: Reduction, graph: TwoSided) -> Network:
     totals = known[np.concatenate([graph.left_totals, graph.right_totals])]
     tail, head = graph.left, graph.right + n_tails
     side = np.repeat([1, -1], [n_tails, n_heads])
+    look_at_the_clock(deadline)
     links = coo_array((np.ones(len(tail)), (tail, head)), shape=(len(totals), len(totals)))
     n_parts, part = connected_components(links, directed=False)
+    look_at_the_clock(deadline)
     counts = np.stack([np.bincount(part[side == s], minlength=n_parts) for s in (1, -1)])
     upper = np.minimum(totals[tail], totals[head])
     depth = int(counts.min(axis=0).max(initial=0))
-    return Network(tail, head, totals, side, depth, np.zeros_like(upper), upper)
+    return Network(tail, head, totals, side, depth, np.zeros_like(upper), upper, deadline)
 
 
 def solve_flow(
@@ -131,10 +143,11 @@ def solve_flow(
     Among the closest ones it is one closest in l2, and among those a random one; the deadline (seconds of
     `time.monotonic`) can end that early, with `TimeoutError` where no table was found.
     """
-    net = replace(network(reduction, graph), deadline=deadline)
+    net = network(reduction, graph, deadline)
     steepest = 2.0 * (float(net.upper.max(initial=0)) + float(reduction.prior.max()) + 1.0)
     largest = 2.0**60 / (len(net.totals) + 1)  # slope up to which sums along paths fit into 64 bits
     goal = target(reduction, largest / steepest)
+    net.look_at_the_clock()
     costs: list[Cost] = [Squares.of(reduction, goal, _EXACT_LAYERS)]
     error = 0.0
     if distance.name in ("l1", "l2", "linf"):
@@ -217,6 +230,7 @@ def certificate(net: Network, cost: Cost, totals: IntArray) -> IntArray | None:
 
 def optimal_face(net: Network, cost: Cost, totals: IntArray, potentials: IntArray) -> Network:
     """Bounds between which every table costs as little as `totals` (complementary slackness)."""
+    net.look_at_the_clock()
     start, end = cost.level(potentials[net.head] - potentials[net.tail], totals)
     lower, upper = (np.clip(bound, net.lower, net.upper) for bound in (start, end))
     return replace(net, lower=lower, upper=upper)
@@ -230,6 +244,7 @@ def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
     """
 
     def within(t: int) -> Network:
+        net.look_at_the_clock()
         low, high = -((t - goal.numerator) // goal.scale), (t + goal.numerator) // goal.scale
         lower = np.maximum(low * goal.multiplicity, net.lower)
         return replace(net, lower=lower, upper=np.minimum(high * goal.multiplicity, net.upper))
@@ -267,6 +282,7 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
     """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
+    net.look_at_the_clock()
     flow = cheapest_flow(
         net.tail[arcs.cell],
         net.head[arcs.cell],

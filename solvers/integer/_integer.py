@@ -18,7 +18,7 @@ import numpy as np
 from aegis_opt._options import number, one_of
 from aegis_opt.distances import Distance, Lp
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction
@@ -110,9 +110,9 @@ class Integer(Minimiser):
                 f"{self.time_limit:g} seconds; allow more, or use solver='convex' with a rounding"
             ) from error
         except InfeasibleProblem as error:
-            if has_solution(problem):  # fractional tables exist; the engine's message is about whole ones
+            if not is_infeasible(problem):  # the engine's message is about whole tables
                 raise
-            raise InfeasibleProblem(explain(problem)) from error
+            raise infeasible(problem) from error
         solved = time.perf_counter()
         class_totals = reduction.table(found.totals.astype(np.float64))
         table = split(reduction, class_totals, rng)

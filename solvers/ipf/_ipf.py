@@ -15,6 +15,7 @@ Good for: every problem without extra linear constraints; the default. Integrali
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,13 +23,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt._options import flag, number, whole_number
 from aegis_opt.distances import Distance
-from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._elimination import eliminate
-from aegis_opt.problem._feasibility import fits, incidence, numbered, support
+from aegis_opt.problem._feasibility import SUPPORT_SECONDS, fits, incidence, numbered, support
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
@@ -65,6 +66,8 @@ class IPF(Minimiser):
     accelerate : bool
         Whether elimination may come before plain scaling, and Newton's method finish what that has not after
         20 passes. For the divergence only.
+    time_limit : float, optional
+        Seconds for each problem, after which it gives up as after too many passes.
 
     References
     ----------
@@ -82,12 +85,15 @@ class IPF(Minimiser):
     tolerance: float = 1e-9
     max_iterations: int = 10_000
     accelerate: bool = True
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number("tolerance", self.tolerance, above=0, unit="records")
         whole_number("max_iterations", self.max_iterations, least=1)
         flag("accelerate", self.accelerate)
+        if self.time_limit is not None:
+            number("time_limit", self.time_limit, above=0, unit="seconds")
 
     @classmethod
     def takes(cls, distance: Distance) -> bool:
@@ -96,37 +102,40 @@ class IPF(Minimiser):
 
     def solve(self, problem: Problem) -> Solution:
         """Fit the prior to the totals."""
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         small = min(1.0, problem.total)  # of less than one record, the tolerances below are shares
         tolerance = max(self.tolerance * small, 1e-14 * problem.total)
         if self.distance_norm != "kl":
             distance = self.distance.for_problem(problem)
-            return solve_separable(problem, distance, tolerance, self.max_iterations)
+            return solve_separable(problem, distance, tolerance, self.max_iterations, deadline)
         start = time.perf_counter()
         state = _State.of(problem)
         built = time.perf_counter()
-        passes, violation = state.scale(1, tolerance)
+        passes, violation = state.scale(1, tolerance, deadline)
         method = "closed-form"
         if violation > tolerance and passes < self.max_iterations and self.accelerate:
             exact = problem.is_integral and problem.total < LARGEST_EXACT
             if exact and state.eliminate():
                 method, violation = "elimination", state.violation()
         if violation > tolerance and passes < self.max_iterations:
-            more, violation = state.scale(min(SCALING_PASSES, self.max_iterations) - passes, tolerance)
+            more, violation = state.scale(
+                min(SCALING_PASSES, self.max_iterations) - passes, tolerance, deadline
+            )
             passes += more
             method = "ipf"
         steps = 0
         if violation > tolerance and self.accelerate and passes < self.max_iterations:
-            steps = state.newton(min(FIRST_NEWTON_STEPS, self.max_iterations - passes), tolerance)
+            steps = state.newton(min(FIRST_NEWTON_STEPS, self.max_iterations - passes), tolerance, deadline)
             if not (state.violation() <= tolerance and state.x.min() >= CLEARLY_POSITIVE * small):
-                state.drop_empty(problem)
-                steps += state.newton(self.max_iterations - passes - steps, tolerance)
+                state.drop_empty(problem, deadline)
+                steps += state.newton(self.max_iterations - passes - steps, tolerance, deadline)
             method = "newton"
             violation = state.violation()
         if violation > tolerance and passes + steps < self.max_iterations:
-            more, violation = state.scale(self.max_iterations - passes - steps, tolerance)
+            more, violation = state.scale(self.max_iterations - passes - steps, tolerance, deadline)
             passes += more
             method = "ipf"
-        if violation > tolerance:
+        if violation > tolerance and time.monotonic() < deadline:
             state.refuse_infeasible(problem)
         gap = state.duality_gap()
         return Solution(
@@ -172,16 +181,17 @@ class _State:
             multipliers=[np.zeros(size) for size in reduction.sizes],
         )
 
-    def scale(self, passes: int, tolerance: float) -> tuple[int, float]:
-        """Scale to each margin in turn; return the passes done and the violation left."""
+    def scale(self, passes: int, tolerance: float, deadline: float = math.inf) -> tuple[int, float]:
+        """Scale to each margin in turn, at least once; return the passes done and the violation left."""
         for done in range(1, passes + 1):
+            look_for_ctrl_c()
             for member, total, multiplier in zip(self.members, self.totals, self.multipliers, strict=True):
                 current = np.bincount(member, weights=self.x, minlength=len(total))
                 factor = np.divide(total, current, out=np.ones_like(total), where=current > 0)
                 self.x *= factor[member]
                 multiplier[factor > 0] += np.log(factor[factor > 0])
             violation = self.violation()
-            if violation <= tolerance:
+            if violation <= tolerance or time.monotonic() > deadline:
                 return done, violation
         return passes, violation
 
@@ -209,33 +219,42 @@ class _State:
         self.x = self.start.copy()
         return True
 
-    def drop_empty(self, problem: Problem) -> None:
+    def drop_empty(self, problem: Problem, deadline: float) -> None:
         """Remove the cells that are 0 in every feasible table; there scaling would tend to 0 slowly.
 
-        Where there is no room for the linear program that finds them, none is removed.
+        Where there is no room or no time for the linear program that finds them, none is removed.
         """
         if not fits(self.members):
             return
-        positive = support(*self._system())
+        try:
+            positive = support(*self._system(), seconds=min(SUPPORT_SECONDS, deadline - time.monotonic()))
+        except TimeoutError:
+            return
         if positive is None:
             self.refuse_infeasible(problem)
         elif not positive.all():
             self._keep(positive)
             self.x = self._from_multipliers()
 
-    def newton(self, steps: int, tolerance: float) -> int:
+    def newton(self, steps: int, tolerance: float, deadline: float) -> int:
         """Finish by Newton's method on the dual; return the steps done."""
         A, b = self._system()
         multipliers, self.x, done = maximise_entropy(
-            A, b, self.start, np.concatenate(self.multipliers), tolerance=tolerance, max_steps=min(steps, 200)
+            A,
+            b,
+            self.start,
+            np.concatenate(self.multipliers),
+            tolerance=tolerance,
+            max_steps=min(steps, 200),
+            deadline=deadline,
         )
         self.multipliers = self._per_margin(multipliers)
         return done
 
     def refuse_infeasible(self, problem: Problem) -> None:
         """Raise where the violation that is left cannot be removed by any table."""
-        if self.violation() > tolerance(problem) and not has_solution(problem):
-            raise InfeasibleProblem(explain(problem))
+        if self.violation() > tolerance(problem) and is_infeasible(problem):
+            raise infeasible(problem)
 
     def duality_gap(self) -> float:
         """Bound on how far the divergence is from its least value, relative to that.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
 
 from aegis_opt.distances import Distance, SeparableDistance
-from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem._conflict import explain, has_solution
+from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance as tolerance_of
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers._dual import maximise_dual
@@ -19,7 +19,9 @@ from aegis_opt.solvers.base import Solution
 PROVED_GAP = 1e-6
 
 
-def solve_separable(problem: Problem, distance: Distance, tolerance: float, max_steps: int) -> Solution:
+def solve_separable(
+    problem: Problem, distance: Distance, tolerance: float, max_steps: int, deadline: float = math.inf
+) -> Solution:
     """Minimise a smooth, strictly convex, separable distance that is bound to the problem.
 
     The gap is that between the distance and its bound by weak duality, relative to the distance, or to a
@@ -32,11 +34,13 @@ def solve_separable(problem: Problem, distance: Distance, tolerance: float, max_
     costs = cell_costs(reduction, distance)
     A, b = reduction.matrix, reduction.totals
     built = time.perf_counter()
-    v, x, steps = maximise_dual(A, b, costs, np.zeros(len(b)), tolerance=tolerance, max_steps=max_steps)
+    v, x, steps = maximise_dual(
+        A, b, costs, np.zeros(len(b)), tolerance=tolerance, max_steps=max_steps, deadline=deadline
+    )
     missed = largest(b - A @ x)
-    x = move_to_totals(A, b, x, np.zeros_like(x), np.full_like(x, np.inf))
-    if missed > tolerance_of(problem) and not has_solution(problem):
-        raise InfeasibleProblem(explain(problem))
+    x = move_to_totals(A, b, x, np.zeros_like(x), np.full_like(x, np.inf), deadline)
+    if missed > tolerance_of(problem) and time.monotonic() < deadline and is_infeasible(problem):
+        raise infeasible(problem)
     assert isinstance(distance.base, SeparableDistance)
     constant = closed_cost(reduction, distance)
     bound = float(v @ b) - float(costs.conjugate(A.T @ v).sum())

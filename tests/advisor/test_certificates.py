@@ -232,3 +232,22 @@ def test_equal_partitions_with_other_counts_are_a_contradiction_that_no_certific
     advice = ao.advise(changed, on_conflict=how)
     assert not advice.certified
     assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("options", [{"scope": "single"}, {"solver": "convex", "time_limit": 1e-9}])
+def test_nothing_is_proved_without_a_table_that_meets_all_views(options: dict[str, Any]) -> None:
+    """Views taken apart from each other, and tables that miss totals, were taken for a common table."""
+    advice = ao.advise(_contradictory(), "mi", on_conflict="repair", **options)
+    assert not advice.certified
+    assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)
+    assert advice.attributes[["low", "high"]].isna().all(axis=None)
+    assert any("contradict" in warning for warning in advice.warnings)
+
+
+def test_tables_that_missed_totals_prove_what_a_common_table_proves(clinic: ao.Summary) -> None:
+    late = ao.advise(clinic, "mi", ao.get_reconstructor("ipf", max_iterations=1, accelerate=False))
+    assert late.certified
+    whole = ao.advise(clinic, "mi", solver="ipf")
+    assert list(late.ranking["configuration"]) == list(whole.ranking["configuration"])
+    single = ao.advise(clinic, "mi", scope="single", rounding="independent", replicates=2)
+    assert single.ranking[["pud_low", "pud_high"]].notna().all(axis=None)

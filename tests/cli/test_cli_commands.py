@@ -183,6 +183,17 @@ def test_advise_as_json_is_the_whole_advice(run: Run, files: Path, summary: ao.S
     assert found["attributes"][0]["disclosed"] is None  # unknown, not NaN
 
 
+def test_advise_shows_the_spread_of_drawn_tables(run: Run, files: Path, summary: ao.Summary) -> None:
+    advice = ao.advise(summary, "mi", rounding="drawn", replicates=3)
+    words = ("--measure", "mi", "--rounding", "drawn", "--replicates", 3)
+    code, out, err = run("advise", files / "summary.json", *words, "--top", 2)
+    assert (code, err) == (0, "")
+    assert "5% to 95%" in out
+    row = next(line for line in out.splitlines() if str(advice.best) in line and " to " in line)
+    low, high = advice.ranking.loc[0, ["pud_5", "pud_95"]]
+    assert f"{low:.4f} to {high:.4f}" in row
+
+
 def test_advise_succeeds_where_it_cannot_tell(run: Run, files: Path) -> None:
     code, out, _ = run("advise", files / "summary.json", "--measure", "mi", "--scope", "single")
     assert code == 0

@@ -65,7 +65,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, help="how long (default: %(default)s)")
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most so many of each family")
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each family")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds that a case may take")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        help="seconds that a case may take on an idle machine; more where others use it",
+    )
     parser.add_argument("--memory", type=float, help="gigabytes of data that a process may hold")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: %(default)s)")
     parser.add_argument("--module", action="append", default=[], help="only the families of this module")

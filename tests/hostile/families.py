@@ -18,18 +18,23 @@ class Family:
     about: str
     check: Check
     seconds: float  # about how long a case takes
+    prepare: Callable[[], object]  # makes what all cases share, before the first one is timed
 
 
 _FOUND: dict[str, Family] = {}
 
 
-def family(*, seconds: float) -> Callable[[Check], Check]:
-    """Make a family of a function of a seed; its docstring says in a sentence what is checked."""
+def family(*, seconds: float, prepare: Callable[[], object] = tuple) -> Callable[[Check], Check]:
+    """Make a family of a function of a seed; its docstring says in a sentence what is checked.
+
+    `prepare` is called before every case, and keeps what it made.
+    """
 
     def register(check: Check) -> Check:
         assert check.__doc__, f"{check.__name__} does not say what it checks"
         assert check.__name__ not in _FOUND, f"two families are called {check.__name__}"
-        _FOUND[check.__name__] = Family(check.__name__, check.__doc__.splitlines()[0], check, seconds)
+        about = check.__doc__.splitlines()[0]
+        _FOUND[check.__name__] = Family(check.__name__, about, check, seconds, prepare)
         return check
 
     return register

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from families import family
+from workers import crowding
 
 import aegis_opt as ao
 
@@ -50,7 +51,7 @@ SOLVERS = [
 ]
 FLOWS = [["--solver", "integer", "--option", f"norm={norm}"] for norm in ("l1", "l2", "linf")]
 ROUNDINGS = [
-    *(["--rounding", name] for name in ("independent", "largest-remainder", "nearest")),
+    *(["--rounding", name] for name in ("independent", "largest-remainder", "nearest", "drawn")),
     *(["--rounding", name, "--scope", "single"] for name in ("controlled", "hypergeometric", "nearest")),
 ]
 
@@ -255,18 +256,17 @@ def check_files(job: Job, folder: Path, ended: bool, hidden: bool = False) -> No
         job.whole(job.target)
 
 
-@family(seconds=5.0)
+@family(seconds=5.0, prepare=inputs)
 def an_interrupted_command_ends_within_two_seconds(seed: int) -> None:
     """Ctrl-C at any moment: exit code 130 within 2 s, no traceback, no half file, no temporary folder."""
     numbers = random.Random(seed)
-    inputs()
     with folders() as (folder, temporary):
         job = any_job(numbers, folder)
         if job.target is not None:
             job.target.write_text(OLD)
         with started(job, temporary) as process:
             time.sleep(numbers.uniform(0, job.seconds))
-            limit = LIMIT * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+            limit = LIMIT * crowding()
             begin = time.monotonic()
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
@@ -290,11 +290,10 @@ def log(line: str) -> None:
             file.write(f"{line}\n")
 
 
-@family(seconds=3.0)
+@family(seconds=3.0, prepare=inputs)
 def a_killed_command_leaves_the_old_file_or_the_whole_new_one(seed: int) -> None:
     """Kill -9 at any moment: the file to write is old or whole; at most a hidden part beside it."""
     numbers = random.Random(seed)
-    inputs()
     with folders() as (folder, temporary):
         job = writing_job(numbers, folder)
         assert job.target is not None
@@ -306,11 +305,10 @@ def a_killed_command_leaves_the_old_file_or_the_whole_new_one(seed: int) -> None
         check_files(job, folder, ended=False, hidden=True)
 
 
-@family(seconds=5.0)
+@family(seconds=5.0, prepare=inputs)
 def a_full_disk_is_told_and_leaves_the_old_file(seed: int) -> None:
     """A limit on the size of files stands for a full disk: exit code 1, the file named, the old one there."""
     numbers = random.Random(seed)
-    inputs()
     with folders() as (folder, temporary):
         job = writing_job(numbers, folder)
         assert job.target is not None
@@ -331,11 +329,10 @@ def a_full_disk_is_told_and_leaves_the_old_file(seed: int) -> None:
         check_files(job, folder, ended=done.returncode == 0)
 
 
-@family(seconds=3.0)
+@family(seconds=3.0, prepare=inputs)
 def a_place_that_cannot_be_written_is_told(seed: int) -> None:
     """A folder that is a file, or may not be written: exit code 1, the place named, nothing changed."""
     numbers = random.Random(seed)
-    inputs()
     with folders() as (folder, _):
         place = folder / "place"
         if os.geteuid() == 0 or numbers.random() < 0.5:  # root may write anywhere
@@ -375,7 +372,7 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
     return found
 
 
-@family(seconds=20.0)
+@family(seconds=20.0, prepare=uninterrupted)
 def a_resumed_comparison_equals_an_uninterrupted_one(seed: int) -> None:
     """Stopped at random moments and started again, a comparison ends with the same tables."""
     numbers = random.Random(seed)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from families import family
-from random_problems import Known, Wishes, contradicted, random_groups, random_known
-from scipy.stats import entropy
+from random_problems import MODELLED, Known, Wishes, contradicted, random_groups, random_known
 
 import aegis_opt as ao
 from aegis_opt.analysis import optimal_range
 from aegis_opt.distances import NORMS, get_distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption, RoundingImpossible
-from aegis_opt.masks import Mask
 from aegis_opt.problem import Problem
 from aegis_opt.rounding import ROUNDINGS
 from aegis_opt.solvers.integer import Integer
@@ -136,15 +132,13 @@ def convex_tables_are_closest(seed: int) -> None:
     """The distance of `convex` and `ipf` is the least one of a model of the full problem."""
     rng = np.random.default_rng(seed)
     known, _ = random_known(rng, Wishes())
-    norm = ("l1", "l2", "linf", "kl")[rng.integers(4)]
+    norm = MODELLED[rng.integers(len(MODELLED))]
     use_ipf = norm == "kl" and not known.constraints and rng.random() < 0.5
     options = {"solver": "ipf"} if use_ipf else {"solver": "convex", "norm": norm}
     result = ao.reconstruct(known.problem(), **options)
     best = known.least_distance(norm)
     size = max(best, known.records, float(known.start.sum()))
-    # near 0, the length of a change is the square root of what the engine minimises
-    slack = (1e-4 if norm == "l2" else 1e-5) * size
-    assert result.objective <= best + slack, (options, result.objective, best)
+    assert result.objective <= best + 1e-5 * size, (options, result.objective, best)
     if result.optimal:
         assert result.objective >= best - 1e-5 * size, (options, result.objective, best)
 
@@ -243,7 +237,7 @@ def roundings_keep_their_promises(seed: int) -> None:
             warnings.filterwarnings("ignore", "rounding 'nearest' meets every total", UserWarning)
             result = ao.reconstruct(known.problem(), **options, rounding=name, seed=seed)
     except RoundingImpossible:
-        assert name in ("controlled", "hypergeometric", "nearest")
+        assert name in ("controlled", "hypergeometric", "nearest", "drawn")
         assert name == "nearest" or len(known.views) > 1 or known.constraints
         return
     except InvalidOption:  # another prior than the uniform one
@@ -311,120 +305,3 @@ def optimal_ranges_hold_every_optimal_table(seed: int) -> None:
     least, most = known.cell_range(cell)
     assert least - slack <= low.flat[cell]
     assert high.flat[cell] <= most + slack
-
-
-def random_frame(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, dict[str, Mask]]]:
-    """A small frame of numbers, and configurations that bucket them."""
-    size, columns = int(rng.integers(5, 60)), int(rng.integers(1, 3))
-    frame = pd.DataFrame({f"a{i}": rng.integers(0, rng.integers(2, 9), size) for i in range(columns)})
-    frame["y"] = rng.integers(0, rng.integers(2, 4), size)
-    frame.loc[:1, "y"] = [0, 1]
-    kinds = [
-        lambda: ao.Bucketize(width=int(rng.integers(1, 6)), origin=int(rng.integers(0, 4))),
-        ao.Suppress,
-        lambda: ao.TopCode(int(rng.integers(1, 7))),
-    ]
-    configurations = {
-        f"c{i}": {name: kinds[rng.integers(3)]() for name in frame.columns[:-1]}
-        for i in range(int(rng.integers(2, 5)))
-    }
-    return frame, configurations
-
-
-def information(table: pd.DataFrame | np.ndarray) -> float:
-    """Mutual information in bits, from entropies."""
-    counts = np.asarray(table, dtype=float)
-    parts = counts.sum(axis=1), counts.sum(axis=0), counts.ravel()
-    return float(entropy(parts[0], base=2) + entropy(parts[1], base=2) - entropy(parts[2], base=2))
-
-
-def true_deviations(frame: pd.DataFrame, configurations: dict[str, dict[str, Mask]]) -> dict[str, float]:
-    """Predictive utility deviation of each configuration by mutual information, from the rows."""
-    deviations = {}
-    for name, masks in configurations.items():
-        each = []
-        for column, mask in masks.items():
-            masked = ao.apply_configuration(frame[[column, "y"]], {column: mask})[column]
-            raw = information(pd.crosstab(frame[column], frame["y"]))
-            each.append(abs(raw - information(pd.crosstab(masked.astype(str), frame["y"]))))
-        deviations[name] = float(np.mean(each))
-    return deviations
-
-
-@family(seconds=0.15)
-def certified_orders_are_true(seed: int) -> None:
-    """A certified order is that of the true deviation, and proved bounds hold it."""
-    rng = np.random.default_rng(seed)
-    frame, configurations = random_frame(rng)
-    true = true_deviations(frame, configurations)
-    summary = ao.summarize(frame, "y", configurations, histograms=bool(rng.random() < 0.5))
-    rounding = [None, "independent", "nearest"][rng.integers(3)]
-    scope = ("pooled", "single")[rng.integers(2)]
-    solver = ("ipf", "convex", "integer")[rng.integers(3)]
-    rounding = None if solver == "integer" else rounding
-    advice = ao.advise(summary, "mi", solver=solver, scope=scope, rounding=rounding, seed=seed)
-    ranking = advice.ranking.set_index("configuration")
-    for name, row in ranking.iterrows():
-        assert not row["pud_low"] > true[str(name)] + 1e-9, (row, true)
-        assert not row["pud_high"] < true[str(name)] - 1e-9, (row, true)
-    if advice.certified:
-        ordered = [true[name] for name in advice.ranking["configuration"]]
-        assert all(one <= two + 1e-9 for one, two in pairwise(ordered)), ordered
-        assert min(true.values()) >= true[str(advice.best)] - 1e-9
-
-
-@family(seconds=0.15)
-def contradictory_summaries_are_never_certified(seed: int) -> None:
-    """Where masked tables contradict each other, repaired advice has no certificate, no bounds, a warning."""
-    rng = np.random.default_rng(seed)
-    frame, configurations = random_frame(rng)
-    summary = ao.summarize(frame, "y", configurations, histograms=False)
-    name = str(rng.choice(list(summary.attributes)))
-    attribute = summary.attributes[name]
-    position = int(rng.integers(len(attribute.tables)))
-    joint = attribute.tables[position].joint.copy()
-    filled = np.argwhere(joint > 0)
-    source = tuple(filled[rng.integers(len(filled))])
-    target = int(rng.integers(len(joint))), source[1]  # another label would be refused at once
-    joint[source] -= 1
-    joint[target] += 1
-    tables = list(attribute.tables)
-    tables[position] = replace(tables[position], joint=joint)
-    changed = replace(attribute, tables=tuple(tables))
-    contradictory = replace(summary, attributes=dict(summary.attributes) | {name: changed})
-    views = [(t.groups.tolist(), None, t.joint.astype(float)) for t in tables]
-    least = Known((len(views[0][0]), joint.shape[1]), views).least_changes()
-    how = ("repair", "relax")[seed % 2]
-    solver = ("ipf", "convex")[rng.integers(2)]
-    rounding = [None, "independent", "nearest"][rng.integers(3)]
-    try:
-        advice = ao.advise(contradictory, "mi", solver=solver, rounding=rounding, on_conflict=how, seed=seed)
-    except (RoundingImpossible, InvalidOption):  # a repair can be fractional, that by least squares mostly is
-        assert rounding == "nearest"
-        return
-    if least > 0.5:
-        assert not advice.certified
-        row = advice.attributes.set_index("attribute").loc[name]
-        assert not np.isfinite(row[["low", "high"]].astype(float)).any(), row
-        assert advice.ranking[["pud_low", "pud_high"]].isna().all().all()
-        assert any("contradict" in warning for warning in advice.warnings), advice.warnings
-    else:
-        assert all("contradict" not in warning for warning in advice.warnings), advice.warnings
-
-
-@family(seconds=0.1)
-def disclosed_shares_are_those_of_determined_cells(seed: int) -> None:
-    """The share that pooled views give away is that of the cells which linear programs find fixed."""
-    rng = np.random.default_rng(seed)
-    frame, configurations = random_frame(rng)
-    summary = ao.summarize(frame, "y", configurations, histograms=bool(rng.random() < 0.5))
-    advice = ao.advise(summary, "mi")
-    for name, attribute in summary.attributes.items():
-        views = [(t.groups.tolist(), None, t.joint.astype(float)) for t in attribute.tables]
-        histogram = None if attribute.histogram is None else attribute.histogram.astype(float)
-        known = Known((len(views[0][0]), views[0][2].shape[1]), views, histogram)
-        ranges = [known.cell_range(cell) for cell in range(known.shape[0] * known.shape[1])]
-        share = sum(low for low, high in ranges if high - low < 1e-6) / known.records
-        found = float(advice.attributes.set_index("attribute").loc[name, "disclosed"])
-        assert found <= share + 1e-6, (name, found, share)
-        assert found >= share - 1e-6 or known.shape[0] * known.shape[1] > 64, (name, found, share)

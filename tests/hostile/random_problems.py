@@ -8,6 +8,7 @@ problem.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
@@ -18,6 +19,7 @@ from scipy.optimize import linprog, milp
 from aegis_opt.problem import LinearConstraint, Problem, View
 
 FloatArray = np.ndarray
+MODELLED = ("l1", "l2", "linf", "lp=1.5", "kl", "chi2", "hellinger")  # distances of `least_distance`
 Groups = list[int]
 
 
@@ -98,9 +100,22 @@ class Known:
         above = x - self.most()
         return float(max(np.abs(A @ x - b).max(), (G @ x - h).max(), (-x).max(), above.max(), 0.0))
 
-    def least_changes(self) -> float:
-        """Least sum of absolute changes of totals after which some table meets them, in records."""
+    def places(self) -> list[tuple[str, int, int]]:
+        """The totals in the order of `equations`: margin, and row and column of its table."""
+        shapes = [(f"view {i}", joint.shape) for i, (_, _, joint) in enumerate(self.views)]
+        if self.histogram is not None:
+            shapes.append(("histogram", (len(self.histogram), 1)))
+        return [(name, g, c) for name, (rows, columns) in shapes for g in range(rows) for c in range(columns)]
+
+    def least_changes(self, only: Collection[tuple[str, int, int]] | None = None) -> float:
+        """Least sum of absolute changes of totals after which some table meets them, in records.
+
+        `only` are the `places` of the totals that count; infinite where no table is within the limits.
+        """
         A, b = self.equations()
+        if only is not None:
+            chosen = [place in only for place in self.places()]
+            A, b = A[chosen], b[chosen]
         G, h = self.limits()
         scale = max(self.records, 1e-300) / A.shape[1]
         n_totals, n_cells = A.shape
@@ -112,6 +127,8 @@ class Known:
             b_ub=h / scale,
             bounds=[(0, most) for most in self.most()] + [(0, None)] * (2 * n_totals),
         )
+        if found.status == 2 and self.constraints:
+            return np.inf
         assert found.status == 0, found.message
         return float(found.fun) * scale
 
@@ -132,11 +149,16 @@ class Known:
         G, h = self.limits()
         scale = self.records / A.shape[1]
         x, u = cp.Variable(A.shape[1], nonneg=True), self.start.ravel() / scale
+        open_cells = u > 0
+        y, v = x[open_cells], u[open_cells]
         objective = {
             "l1": lambda: cp.norm1(x - u),
             "l2": lambda: cp.norm2(x - u),
             "linf": lambda: cp.norm_inf(x - u),
-            "kl": lambda: cp.sum(cp.kl_div(x[u > 0], u[u > 0])),
+            "lp=1.5": lambda: cp.pnorm(x - u, 1.5),
+            "kl": lambda: cp.sum(cp.kl_div(y, v)),
+            "chi2": lambda: cp.sum(cp.multiply(1 / v, cp.square(y - v))),
+            "hellinger": lambda: cp.sum(y + v - 2 * cp.multiply(np.sqrt(v), cp.sqrt(y))),
         }[norm]()
         limits = [A @ x == b / scale, G @ x <= h / scale, x[self.most() == 0] == 0]
         program = cp.Problem(cp.Minimize(objective), limits)

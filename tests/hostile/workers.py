@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 import traceback
+from importlib import import_module
 from multiprocessing.connection import Connection
 
 from families import families
+
+# Loaded by the library when first used, which takes seconds where the cores are busy.
+HEAVY = ["cvxpy", "clarabel", "highspy", "duckdb", "pyarrow.parquet", "polars", "scipy.optimize"]
+HEAVY += ["ortools.sat.python.cp_model", "ortools.graph.python.min_cost_flow", "matplotlib.pyplot"]
+LONGEST_PREPARATION = 300.0  # seconds
+
+
+def crowding() -> float:
+    """How many processes there are for each core, at least 1."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Worker:
@@ -28,14 +41,21 @@ class Worker:
             )
             self.process.start()
             theirs.close()
-            self.pipe.recv()  # the modules are loaded: the limit is for the case alone
+            self.pipe.recv()  # the modules are loaded
         self.pipe.send((name, seed))
+        # of what all cases share, then of the case alone; longer where others use the cores
+        limits = [seconds * crowding() for seconds in (LONGEST_PREPARATION, self.limit)]
         try:
-            if self.pipe.poll(self.limit):
+            for limit in limits:
+                if not self.pipe.poll(limit):
+                    self.process.kill()
+                    text = f"no end within {limit:.3g} s"
+                    break
                 found: str | None = self.pipe.recv()
-                return found
-            self.process.kill()
-            text = f"no end within {self.limit:g} s"
+                if found is not None:
+                    return found
+            else:
+                return None
         except EOFError:
             self.process.join()
             code = self.process.exitcode or 0
@@ -58,6 +78,8 @@ def serve(pipe: Connection, modules: list[str], memory: float | None) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (int(memory * 1e9),) * 2)
     known = families(modules)
+    for module in HEAVY if "aegis_opt" in sys.modules else ():
+        import_module(module)
     pipe.send(None)
     while True:
         try:
@@ -65,6 +87,8 @@ def serve(pipe: Connection, modules: list[str], memory: float | None) -> None:
         except (EOFError, KeyboardInterrupt):
             return
         try:
+            known[name].prepare()
+            pipe.send(None)
             known[name].check(seed)
             found = None
         except KeyboardInterrupt:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
@@ -148,6 +149,15 @@ def test_a_certified_score_is_called_so(clinic) -> None:
     assert [ao.advise(found, name).certified for name in found.scores] == [True, True, False]
 
 
+def test_gcv_is_told_apart_by_the_folds_of_cross_validation(clinic) -> None:
+    by_default = shared(clinic)
+    advice, by_folds = ao.advise(by_default), ao.advise(by_default, "r2_cv")
+    assert advice.measure == "r2_gcv"
+    assert advice.best == by_folds.best == advice.equivalent[0]
+    assert set(advice.equivalent) == set(by_folds.equivalent)
+    assert ao.advise(shared(clinic, scores=["r2_gcv"])).equivalent == ()
+
+
 def test_the_race_wins_over_the_other_scores_and_gives_the_same_winner_again(clinic) -> None:
     runs = [shared(clinic, scores=["r2_gcv", Race(rows=200, finalists=4, seed=5)]) for _ in range(2)]
     assert runs[0].scores["race"] == runs[1].scores["race"]
@@ -281,11 +291,24 @@ def test_what_cannot_be_shared_is_refused_before_the_scan(clinic, options, words
         ao.summarize("nowhere.csv", clinic.label, clinic.configurations, **{"share": "scores"} | options)
 
 
+class NoPredict:
+    """It learns and never tells."""
+
+    def fit(self, X, y):
+        return self
+
+    def __repr__(self) -> str:
+        return "NoPredict"
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: Model(object()), "an estimator must be a scikit-learn classifier"),
         (lambda: Model(BernoulliNB), "an estimator must be a scikit-learn classifier"),
+        (lambda: Model(NoPredict()), "which has 'predict'; NoPredict has none"),
+        (lambda: Race(NoPredict()), "which has 'predict'; NoPredict has none"),
+        (lambda: Model(Ridge()), r"must be a classifier, not the regressor Ridge\(\)"),
         (lambda: Model(rows=1), "rows must be a whole number from 2 up"),
         (lambda: Model(folds=1), "folds must be a whole number from 2 up"),
         (lambda: Model(name=""), "the name of a score"),
@@ -311,6 +334,58 @@ def test_a_score_that_was_not_shared_names_those_that_were(clinic) -> None:
         ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "r2_gcv")
     with pytest.raises(ao.errors.UnknownMeasure, match="chi2"):
         ao.advise(shared(clinic), "chi2")
+    both = ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="both")
+    with pytest.raises(ao.errors.UnknownMeasure, match=r"unknown measure 'modle'.*r2_cv, r2_gcv"):
+        ao.advise(both, "modle")
+
+
+def test_an_advisor_without_the_source_cannot_compute_a_score(clinic) -> None:
+    model = Model(BernoulliNB(), rows=300, name="bayes")
+    tables = ao.summarize(clinic.frame, clinic.label, clinic.configurations)
+    for summary in (tables, shared(clinic)):
+        with pytest.raises(ao.errors.UnknownMeasure, match=r"'bayes'.*which only the provider has"):
+            ao.advise(summary, model)
+    known = shared(clinic, scores=[model])
+    assert ao.advise(known, model).best == ao.advise(known, "bayes").best
+
+
+def test_r2_of_one_attribute_is_said_to_be_goodman_and_kruskals_tau(clinic) -> None:
+    masks = {"c": {"age": ao.Bucketize(width=20)}, "d": {"age": ao.Suppress()}}
+    found = ao.summarize(
+        clinic.frame, clinic.label, masks, share="scores", scores=["r2"], measures=["gk_tau"], unmasked=True
+    )
+    advice = ao.advise(found, "r2")
+    assert "With one attribute, r2 is Goodman and Kruskal's tau" in advice.reason
+    place = found.configurations["c"]["age"]
+    assert found.scores["r2"].values["c"] == pytest.approx(found.attributes["age"].measures["gk_tau"][place])
+    assert "tau" not in ao.advise(shared(clinic, scores=["r2"]), "r2").reason
+
+
+def test_more_columns_and_folds_than_records_have_answers() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.permutation(12) for name in "abc"} | {"y": [0, 1] * 6})
+    masks = {"open": {"a": ao.Identity()}, "closed": {name: ao.Bucketize(width=6) for name in "abc"}}
+    found = ao.summarize(
+        frame,
+        "y",
+        masks,
+        share="scores",
+        scores=["r2", "r2_certified", "r2_gcv", "r2_cv", Model(folds=50), Race(folds=50)],
+        explain=True,
+    )
+    assert found.scores["r2"].values["open"] == pytest.approx(1)
+    for name, score in found.scores.items():
+        assert np.isfinite(list(score.values.values())).all(), name
+        assert ao.advise(found, name).best in masks
+    assert len(ao.advise(found).explain()) == 3
+
+
+def test_a_sample_that_holds_one_label_has_no_score_and_says_so() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
+    masks = {"c": {"a": ao.Suppress()}, "d": {"a": ao.Identity()}}
+    advice = ao.advise(ao.summarize(frame, "y", masks, share="scores", scores=["race"]))
+    assert advice.best is None
+    assert "too few records" in advice.reason
 
 
 def test_constant_attributes_and_folds_without_records_have_answers() -> None:
@@ -332,6 +407,7 @@ def test_constant_attributes_and_folds_without_records_have_answers() -> None:
         (("scores", "r2_cv", "folds", "coarse-age"), [1.0], "as many folds"),
         (("scores", "r2_cv", "folds", "coarse-age"), 3, "a list of numbers"),
         (("scores", "r2_cv", "values"), {}, "of every configuration"),
+        (("scores", "r2_cv"), 5, "score 'r2_cv' has no 'title'"),
         (("attributes", "age", "measures", "mi"), [1.0], "1 values of 'mi' for"),
         (("attributes", "age", "masks"), [], "has no masks"),
         (("attributes", "age", "masks"), [3], "mask 0 of attribute 'age' must be a mapping"),

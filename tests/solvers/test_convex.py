@@ -222,6 +222,28 @@ def test_extra_constraints_hold_and_bind(norm: str) -> None:
     assert result.objective > Convex(norm=norm).reconstruct(free).objective + 0.1
 
 
+@pytest.mark.parametrize("norm", ["l2", "kl"])
+def test_a_prior_within_the_constraints_is_the_optimum_itself(norm: str) -> None:
+    """An engine's table was taken as it came: sums of squares right to 1e-10 leave cells off by 1e-5."""
+    at_most = LinearConstraint([[0], [1], [0], [-1]], upper=0)
+    result = ao.reconstruct(
+        ao.Problem([ao.View([0, 0, 0, 0], [[1]])], constraints=[at_most]), "convex", norm=norm
+    )
+    assert result.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(result.table) - 0.25).max() < 1e-15
+
+
+def test_under_constraints_the_optimum_is_exact() -> None:
+    """By hand: x = (6, 2) has to sum to 8 with x2 - x1 >= 2, and of the four that do not bind none counts."""
+    loose = [LinearConstraint([[1], [0]], upper=limit) for limit in (4, 5, 6, 7)]
+    apart = LinearConstraint([[-1], [1]], lower=2)
+    result = ao.reconstruct(
+        ao.Problem([ao.View([0, 0], [[8]])], prior=[[6], [2]], constraints=[*loose, apart]), "convex"
+    )
+    assert result.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(result.table).ravel() - [3, 5]).max() < 1e-14
+
+
 def test_constraints_that_nothing_meets_are_named_infeasible() -> None:
     problem = ao.Problem(
         [ao.View([0, 0], [[4.0, 4.0]])],
@@ -287,3 +309,13 @@ def test_a_long_column_is_solved_in_well_under_its_full_size() -> None:
         assert result.residual < 1e-6
         assert result.gap < 1e-7
         assert {"build", "model", "solve", "polish", "check"} <= set(result.seconds)
+
+
+@pytest.mark.parametrize("records", [1e6, 2e9, 1e13])
+def test_the_huber_distance_of_many_records_is_solved(records: float) -> None:
+    """Beside cells of 1e8 records, squares of up to one record made every engine call it infeasible."""
+    rng = np.random.default_rng(50179)
+    truth = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
+    groups = [np.unique(rng.integers(0, 4, 8), return_inverse=True)[1] for _ in range(3)]
+    result = ao.reconstruct(ao.Problem.from_table(truth, groups), "convex", norm="huber")
+    assert result.status is ao.Status.OPTIMAL

@@ -11,6 +11,7 @@ from problem_zoo import ZOO
 
 import aegis_opt as ao
 from aegis_opt.distances import NORMS, get_distance
+from aegis_opt.solvers import _totals
 from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import _models as convex_models
 from aegis_opt.solvers.convex._convex import Convex
@@ -172,3 +173,12 @@ def test_any_multipliers_give_a_lower_bound(norm: str) -> None:
             for _ in range(20):
                 y = rng.normal(0, spread, size=len(data.right))
                 assert data.reported(data.bounds(y))[0] <= least + 1e-6
+
+
+def test_against_the_clock_large_matrices_are_not_multiplied_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = ZOO["overlapping views"]().problem
+    plain = Convex(norm="l2").reconstruct(problem)
+    monkeypatch.setattr(_totals, "_QUICK_PRODUCT", 0)
+    limited = Convex(norm="l2", time_limit=60.0).reconstruct(problem)
+    assert limited.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(limited.table) - plain.table).max() < 1e-8

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from problem_zoo import AGE_HEALTH, YOUNG_OLD
 
 import aegis_opt as ao
+from aegis_opt.solvers.ipf import _newton
 
 
 @st.composite
@@ -106,6 +107,31 @@ def test_boundary_solutions_are_finished_by_newton_where_plain_scaling_is_slow()
     assert finished.objective == pytest.approx(plain.objective, abs=0.2)
 
 
+def test_without_room_for_a_factor_newton_finds_the_same_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 30, (60, 3))
+    groups = [np.unique(rng.integers(0, 9, 60), return_inverse=True)[1] for _ in range(3)]
+    problem = ao.Problem.from_table(truth, groups)
+    plain = ao.reconstruct(problem)
+    assert plain.method == "newton"
+    monkeypatch.setattr(_newton, "QUICK_FILL", 0)
+    monkeypatch.setattr(_newton, "LARGEST_FILL", 0)
+    large = ao.reconstruct(problem)
+    assert large.status is ao.Status.OPTIMAL
+    assert np.abs(np.asarray(large.table) - plain.table).max() < 1e-7
+
+
+def test_a_time_limit_ends_it_with_what_it_has() -> None:
+    rng = np.random.default_rng(0)
+    groups = [np.unique(rng.integers(0, 150, 1000), return_inverse=True)[1] for _ in range(3)]
+    problem = ao.Problem.from_table(rng.integers(0, 9, (1000, 40)), groups)
+    late = ao.reconstruct(problem, "ipf", time_limit=1e-9)
+    assert late.status is ao.Status.NOT_CONVERGED
+    assert late.gap is None
+    assert late.iterations <= 3
+    assert ao.reconstruct(problem, "ipf", time_limit=600).status is ao.Status.OPTIMAL
+
+
 def test_totals_of_30_against_60_are_never_called_converged() -> None:
     problem = ao.Problem([ao.View([0, 0], [[10, 20]])], histogram=[20, 40])
     with pytest.raises(ao.InfeasibleProblem, match=r"view 0 has 30 records.*histogram has 60"):
@@ -148,6 +174,7 @@ def test_a_masked_label_is_spread_over_its_classes() -> None:
         {"max_iterations": 0},
         {"max_iterations": "many"},
         {"accelerate": "yes"},
+        {"time_limit": 0},
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object]) -> None:

@@ -1,0 +1,187 @@
+"""Automatic solver: maximum entropy or smoothness, whichever predicts held-out views best.
+
+With three or more views, views are held out: each is predicted from all the others together, and from each of
+the others alone, by every candidate (maximum entropy, first differences, second differences). The error of a
+prediction P of a view J is its deviance per record, sum J ln(J / P) / N: what the records of the view tell
+against it. Views that follow from those that predict them say nothing and are left out.
+
+The candidates are ordered by how much they assume: maximum entropy, first differences, second differences. A
+later one must have a mean error that is lower than an earlier one's by more than two standard errors of their
+paired differences; this is the rule by which trees are pruned [2]_, with two standard errors instead of one
+because predictions of the same views resemble each other.
+
+With fewer views nothing can be held out: first differences where the attribute is ordered, which seldom lose
+much. A nominal attribute has nothing to choose: maximum entropy.
+
+References
+----------
+.. [1] M. Stone, "Cross-validatory choice and assessment of statistical predictions", Journal of the Royal
+   Statistical Society B 36 (1974).
+.. [2] L. Breiman, J. Friedman, R. Olshen and C. Stone, "Classification and Regression Trees", Wadsworth (1984).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from aegis_opt._options import number
+from aegis_opt.distances import Distance, get_distance
+from aegis_opt.distances._roughness import Curves
+from aegis_opt.problem._margin import FloatArray, Margin
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
+from aegis_opt.solvers.ipf import IPF
+from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY
+from aegis_opt.solvers.smooth._smooth import Smooth
+
+FEWEST_VIEWS = 3
+MOST_VIEWS = 12  # that are held out
+MOST_CELLS = 20_000  # of a table whose views are also predicted from single ones
+STANDARD_ERRORS = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Reconstructor):
+    """Maximum entropy, or the smoothest table by first or second differences: what predicts best.
+
+    The reconstruction says what was chosen (`choice`) and what each candidate's predictions were off
+    (`held_out`).
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds for each table that is fitted; see `Smooth`.
+
+    Examples
+    --------
+    >>> from aegis_opt.problem import Problem
+    >>> truth = [[9, 1], [8, 2], [6, 4], [5, 5], [3, 7], [1, 9]]
+    >>> views = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 1, 1, 1, 1, 2]]
+    >>> result = Auto().reconstruct(Problem.from_table(truth, views, positions=[1, 2, 3, 4, 5, 6]))
+    >>> result.choice
+    'first differences'
+    """
+
+    name: ClassVar[str] = "auto"
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=("kl", "roughness"))
+
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.time_limit is not None:
+            number("time_limit", self.time_limit, above=0, unit="seconds")
+
+    @property
+    def distance_norm(self) -> str:
+        """What is minimised where there is nothing to hold out."""
+        return "roughness"
+
+    def solve(self, problem: Problem) -> Solution:
+        """Choose by held-out views, then fit all views."""
+        if Curves.of_problem(problem) is None:
+            fitted = IPF().solve(problem)
+            return replace(fitted, distance=get_distance("kl"), choice=MAXIMUM_ENTROPY)
+        start = time.perf_counter()
+        candidates = self._candidates()
+        best, errors = "first differences", {}
+        if len(problem.views) >= FEWEST_VIEWS:
+            each = held_out_errors(problem, candidates)
+            if each.size:
+                best = list(candidates)[simplest(each)]
+                errors = dict(zip(candidates, each.mean(axis=0).tolist(), strict=True))
+        chosen = candidates[best]
+        chose = time.perf_counter() - start
+        solution = chosen.solve(problem)
+        return replace(
+            solution,
+            distance=chosen.distance,
+            choice=best,
+            held_out=errors,
+            seconds=solution.seconds | {"choose": chose},
+        )
+
+    @property
+    def distance(self) -> Distance:
+        """What is minimised where there is nothing to hold out."""
+        return get_distance(self.distance_norm)
+
+    def _candidates(self) -> dict[str, Reconstructor]:
+        smooth = [Smooth(order=order, time_limit=self.time_limit) for order in (1, 2)]
+        return {MAXIMUM_ENTROPY: IPF()} | {one.choice: one for one in smooth}
+
+
+def held_out_errors(problem: Problem, candidates: Mapping[str, Reconstructor]) -> FloatArray:
+    """Errors of all predictions: one row per prediction, one column per candidate."""
+    margins = _telling(problem)
+    found = []
+    for known, predicted in _splits(margins, alone=problem.prior.size <= MOST_CELLS):
+        views = [problem.views[margins[i][0]] for i in known]
+        part = problem.with_views(views, problem.histogram)
+        tables = [np.asarray(solver.solve(part).table) for solver in candidates.values()]
+        found += [[deviance(margins[i][1], table) for table in tables] for i in predicted]
+    return np.array(found).reshape(len(found), len(candidates))
+
+
+def simplest(errors: FloatArray) -> int:
+    """First candidate (column) that is not clearly worse than the best one on average.
+
+    Examples
+    --------
+    >>> simplest(np.array([[1.0, 0.9], [1.0, 1.1], [1.0, 0.9]])), simplest(np.array([[1.0, 0.5], [1.1, 0.5]]))
+    (0, 1)
+    """
+    best = int(errors.mean(axis=0).argmin())
+    for candidate in range(best):
+        worse = errors[:, candidate] - errors[:, best]
+        noise = worse.std(ddof=1) / math.sqrt(len(worse)) if len(worse) > 1 else 0.0
+        if worse.mean() <= STANDARD_ERRORS * noise:
+            return candidate
+    return best
+
+
+def deviance(margin: Margin, table: FloatArray) -> float:
+    """Deviance per record of a view from what a table predicts for it; a total counts as half a record at least."""
+    records = float(margin.totals.sum())
+    if records == 0:
+        return 0.0
+    seen = margin.totals > 0
+    least = 0.5 * min(1.0, records / margin.n_groups)
+    expected = np.maximum(margin.sums(table)[seen], least)
+    return float((margin.totals[seen] * np.log(margin.totals[seen] / expected)).sum()) / records
+
+
+def _telling(problem: Problem) -> list[tuple[int, Margin]]:
+    """Views of more than one group, each partition once, and no more than can be held out; with their numbers."""
+    views = [(i, margin) for i, margin in enumerate(problem.margins) if margin.kind == "view"]
+    first = {
+        (np.unique(margin.rows, return_inverse=True)[1].tobytes(), margin.columns.tobytes()): (i, margin)
+        for i, margin in reversed(views)
+        if len(np.unique(margin.rows)) > 1
+    }
+    found = sorted(first.values(), key=lambda view: view[0])
+    if len(found) <= MOST_VIEWS:
+        return found
+    by_size = sorted(found, key=lambda view: view[1].n_groups)
+    chosen = np.linspace(0, len(found) - 1, MOST_VIEWS).round().astype(int)
+    return [by_size[i] for i in chosen]
+
+
+def _splits(views: list[tuple[int, Margin]], *, alone: bool) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield which views predict which: all others predict one, then each predicts the others."""
+    margins = [margin for _, margin in views]
+    everyone = range(len(margins))
+    for i in everyone:
+        others = [j for j in everyone if j != i]
+        if others and not any(margins[j].implies(margins[i]) for j in others):
+            yield others, [i]
+    for i in everyone if alone else ():
+        predicted = [j for j in everyone if j != i and not margins[i].implies(margins[j])]
+        if predicted:
+            yield [i], predicted
