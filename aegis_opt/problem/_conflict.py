@@ -14,7 +14,7 @@ from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
-from aegis_opt.problem._irreducible import Conflict, Equations
+from aegis_opt.problem._irreducible import Claims, Conflict
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
@@ -85,7 +85,7 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
 def _conflict(system: _System) -> Conflict | None:
     """Find the totals in conflict, where there is time for it."""
     try:
-        return system.equations.conflict()
+        return system.claims.conflict()
     except TimeoutError:
         return None
 
@@ -206,9 +206,9 @@ class _System:
         return cls(A, b, C, np.array(limits, dtype=np.float64), owners, cells, names, tolerance(problem))
 
     @property
-    def equations(self) -> Equations:
+    def claims(self) -> Claims:
         """The same, to look for conflicts in."""
-        return Equations(self.A, self.b, self.C, self.limits, self.owner, self.slack, np.arange(len(self.b)))
+        return Claims(self.A, self.b, self.C, self.limits, self.owner, self.slack, np.arange(len(self.b)))
 
     def least_violation(self) -> LeastViolation | None:
         """Table that misses the totals by fewest records; None where the constraints allow none."""

@@ -39,23 +39,23 @@ def write_summary(
         f"({', '.join(measures)}). A table that failed counts with TVD 1; pud_error and tau are means of the "
         "runs that have them.",
         "## Distance to the truth",
-        _table(_overall(quality)),
+        as_markdown(_overall(quality)),
         *_on_quality(quality),
         "## By family",
         "TVD to the raw table, fractional tables (a failure counts 1):",
-        _table(_by_family(quality)),
+        as_markdown(_by_family(quality)),
         *_on_families(quality),
         "## Equally good answers",
         "Range of the mutual information over equally close tables of one attribute, as a share of the true "
         "one (mean and largest over the families). For fractional l1 and linf: at extreme optimal tables in "
         "random directions; for whole tables: over seeds of the solver. Both are lower bounds.",
-        _table(_spreads(spread)),
+        as_markdown(_spreads(spread)),
         *_on_spread(spread),
         "## Roundings against the best whole table",
         "factor: distance from the prior over that of the closest whole table with the same totals (mean, "
         "largest); below 1 totals were broken. hypergeometric starts from the maximum-entropy table, the "
         "others from the closest fractional one.",
-        _table(factors),
+        as_markdown(factors),
         *_on_factors(factors),
     ]
     return "\n\n".join(parts) + "\n"
@@ -195,7 +195,8 @@ def _first(frame: pd.DataFrame) -> dict[str, Any]:
     return {str(column): frame[column].iloc[0] for column in frame}
 
 
-def _table(frame: pd.DataFrame) -> str:
+def as_markdown(frame: pd.DataFrame) -> str:
+    """Write a table as Markdown, numbers with four significant digits."""
     head = "| " + " | ".join(map(str, frame.columns)) + " |"
     rule = "|" + " --- |" * len(frame.columns)
     lines = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.itertuples(index=False)]

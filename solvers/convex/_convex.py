@@ -128,9 +128,7 @@ class Convex(Minimiser):
         start = time.perf_counter()
         bound = [self.distance.for_problem(problem) for problem in problems]
         other = [type(one.base) is not type(self.distance.base) for one in bound]
-        if any(
-            other
-        ):  # a distance may stand back for another one, as roughness does where nothing is ordered
+        if any(other):  # a distance may stand back for another, as roughness does where nothing is ordered
             solvers = [replace(self, norm=bound[i].base) if other[i] else self for i in range(len(bound))]
             return [solver.solve(problem) for solver, problem in zip(solvers, problems, strict=True)]
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]

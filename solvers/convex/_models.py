@@ -48,7 +48,6 @@ CACHE_SIZE = 16
 LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
 LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
 SECONDS_TO_RETURN = 0.7  # seconds that an engine has after its time limit, to return what it has found
-_NO_SQUARE = 1e-5  # delta of the Huber distance, in cells of average size, below which it is that of l1
 LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
 _MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
@@ -312,9 +311,9 @@ def _cells(data: Stack, t: Any) -> Any:
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
         return data.weight @ cp.kl_div(t, data.prior)
-    if isinstance(costs.distance, Huber) and costs.distance.delta < _NO_SQUARE * float(np.min(costs.scale)):
-        # no engine tells its squares from its absolute values: beside these, delta is as good as 0
-        return (costs.weights * costs.scale * costs.distance.delta / costs.unit) @ cp.abs(t - data.prior)
+    if costs.distance.degree is not None:
+        size = costs.weights * costs.rows * costs.scale**costs.distance.degree / costs.unit
+        return size @ costs.distance.cell_expression(cp.multiply(1 / costs.rows, t), data.prior / costs.rows)
     per_row = cp.multiply(costs.scale / costs.rows, t)
     return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
 

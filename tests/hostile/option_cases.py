@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from families import family
-from random_problems import MODELLED, Known
+from random_problems import ACCURACY, MODELLED, Known
 from random_summaries import (
     contradicting,
     information,
@@ -138,7 +138,8 @@ def reconstruct_honestly(known: Known, options: Options, seed: int) -> None:
         assert missed <= known.tolerance or not keeps_totals(options), (options, result)
     if result.optimal and not is_whole(options) and result.norm in MODELLED:
         best = known.least_distance(result.norm)
-        assert abs(result.objective - best) <= 1e-5 * max(best, known.records), (best, result)
+        slack = ACCURACY[result.norm] * max(best, known.records)
+        assert abs(result.objective - best) <= slack, (best, result)
     if result.optimal and options["solver"] == "integer" and result.norm != "l2":
         whole = known.least_whole_distance(result.norm)
         assert whole is not None

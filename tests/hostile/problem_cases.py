@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from families import family
-from random_problems import MODELLED, Known, Wishes, contradicted, random_groups, random_known
+from random_problems import ACCURACY, MODELLED, Known, Wishes, contradicted, random_groups, random_known
 
 import aegis_opt as ao
 from aegis_opt.analysis import optimal_range
@@ -27,7 +27,9 @@ PLAIN = Wishes(constraints=False)
 def options_for(rng: np.random.Generator, known: Known, whole: bool) -> dict[str, Any]:
     """A solver that takes the problem."""
     solvers: list[dict[str, Any]] = [{"solver": "convex", "norm": norm} for norm in NORMS]
-    if not known.constraints:
+    if known.constraints:  # engines give up where a prior is a million times too large for a cell
+        solvers = [options for options in solvers if options["norm"] != "neyman"]
+    else:
         solvers += [{"solver": "ipf"}] * 3
         solvers += [{"solver": "ipf", "norm": norm} for norm in NORMS if IPF.takes(get_distance(norm))]
         if whole and len(known.views) == 1 and known.views[0][2].shape[1] == known.shape[1]:
@@ -136,9 +138,10 @@ def convex_tables_are_closest(seed: int) -> None:
     result = ao.reconstruct(known.problem(), **options)
     best = known.least_distance(norm)
     size = max(best, known.records, float(known.start.sum()))
-    assert result.objective <= best + 1e-5 * size, (options, result.objective, best)
+    slack = ACCURACY[norm] * size
+    assert result.objective <= best + slack, (options, result.objective, best)
     if result.optimal:
-        assert result.objective >= best - 1e-5 * size, (options, result.objective, best)
+        assert result.objective >= best - slack, (options, result.objective, best)
 
 
 @family(seconds=0.04)

@@ -92,7 +92,7 @@ def test_constraints_are_named_only_where_they_belong_to_the_conflict() -> None:
 def test_an_explanation_without_time_says_that_some_totals_may_not_be_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_conflict.Equations, "conflict", partialmethod(_conflict.Equations.conflict, 0.0))
+    monkeypatch.setattr(_conflict.Claims, "conflict", partialmethod(_conflict.Claims.conflict, 0.0))
     problem = ao.Problem(three_views())
     assert "may not be needed" in str(infeasible(problem))
 

@@ -407,6 +407,8 @@ def test_constant_attributes_and_folds_without_records_have_answers() -> None:
         (("scores", "r2_cv", "folds", "coarse-age"), [1.0], "as many folds"),
         (("scores", "r2_cv", "folds", "coarse-age"), 3, "a list of numbers"),
         (("scores", "r2_cv", "values"), {}, "of every configuration"),
+        (("scores", "r2_gcv", "values", "coarse-age"), 10**400, "which is no number"),
+        (("scores", "r2_gcv", "values", "coarse-age"), -1e200, "which is no number"),
         (("scores", "r2_cv"), 5, "score 'r2_cv' has no 'title'"),
         (("attributes", "age", "measures", "mi"), [1.0], "1 values of 'mi' for"),
         (("attributes", "age", "masks"), [], "has no masks"),

@@ -100,9 +100,12 @@ def regret(pick: str, scores: pd.DataFrame) -> tuple[float, float, pd.Series]:
     each = []
     for _, part in scores.groupby("repeat"):
         own = _table(part, "accuracy")
-        each.append(100 * np.mean([own.loc[best[name], name] - own.loc[pick, name] for name in own]))
+        values = own.to_numpy(dtype=np.float64)
+        row_of = {str(name): row for row, name in enumerate(own.index)}
+        rows = [row_of[str(name)] for name in best]
+        each.append(100 * float((values[rows, range(len(rows))] - values[row_of[pick]]).mean()))
     error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else float("nan")
-    return float(by_classifier.mean()), error, by_classifier
+    return float(by_classifier.to_numpy(dtype=np.float64).mean()), error, by_classifier
 
 
 def yardsticks(scores: pd.DataFrame) -> list[dict[str, object]]:
@@ -120,7 +123,8 @@ def yardsticks(scores: pd.DataFrame) -> list[dict[str, object]]:
             "regret": lost,
             "standard error": error,
             **{f"regret, {name}": value for name, value in by_classifier.items()},
-            **times.to_dict(),
+            "seconds": float(times["seconds"]),
+            "cpu_seconds": float(times["cpu_seconds"]),
         },
         {
             "method": RANDOM,
@@ -216,7 +220,7 @@ def draw(tables: Tables) -> Figure:
             range(len(values)), values.index if ax is axes[0, 0] else [""] * len(values), fontsize=8
         )
         ax.margins(x=0.18, y=0.01)
-        ax.set_title(column.removeprefix("regret, "))
+        ax.set_title(str(column).removeprefix("regret, "))
         ax.set_xlabel("points lost")
     return figure
 

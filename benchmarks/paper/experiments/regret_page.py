@@ -15,6 +15,7 @@ from benchmarks.paper.experiments.criteria import (
     SCORES,
     WHOLE_MODEL,
 )
+from benchmarks.paper.findings import as_markdown
 
 BEST_SINGLE, RANDOM = "best single pick", "random pick"
 MEAN = "mean"
@@ -53,14 +54,14 @@ def write_page(tables: Tables) -> str:
             classifiers=", ".join(classifiers), splits="one split" if splits == 1 else f"{splits} splits"
         ),
         "## What each pick loses",
-        _markdown(_shown(summary)),
+        as_markdown(_shown(summary)),
         _COLUMNS.format(best=BEST_SINGLE, random=RANDOM),
         *_on_advice(summary),
         *_on_criteria(summary),
         *_on_time(summary),
         *_on_noise(tables["spread"]),
         "## What is picked",
-        _markdown(_picked(picks)),
+        as_markdown(_picked(picks)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -160,8 +161,3 @@ def _number(value: float, *, seconds: bool) -> str:
     if np.isnan(value):
         return ""
     return f"{value:.2g}" if seconds and value < 10 else f"{value:.0f}" if seconds else f"{value:.2f}"
-
-
-def _markdown(table: pd.DataFrame) -> str:
-    lines = [list(table.columns), ["---"] * len(table.columns), *table.fillna("").to_numpy().tolist()]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
