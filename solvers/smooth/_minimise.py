@@ -101,8 +101,9 @@ def _active_set(
         system.factorise(np.where(fixed, _FIXED, program.pull))
         point = system.solve(np.where(fixed, _FIXED * held, program.pull * program.target))
         slope = program.reduced_costs(point)
-        point = system.solve(np.where(fixed, _FIXED * held + slope, program.pull * program.target))
-        slope = program.reduced_costs(point)
+        if fixed.any():  # once more, as the bounds give way by as much as cells press against them
+            point = system.solve(np.where(fixed, _FIXED * held + slope, program.pull * program.target))
+            slope = program.reduced_costs(point)
         x = point.x
         point = Iterate(np.where(fixed, held, x), point.y, point.v)
         noise = 1e-12 * max(float(np.abs(slope).max(initial=0.0)), 1e-300)

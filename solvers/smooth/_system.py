@@ -125,7 +125,10 @@ class BandSystem:
         found = self.factor.solve(right)
         residual = right - self.matrix @ found
         left = float(np.abs(residual).max(initial=0.0))
+        enough = 1e-15 * float(np.abs(right).max(initial=0.0))
         for _ in range(_REFINEMENTS):
+            if left <= enough:
+                break
             better = found + self.factor.solve(residual)
             residual = right - self.matrix @ better
             worst = float(np.abs(residual).max(initial=0.0))
