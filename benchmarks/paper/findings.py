@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.paper.attributes import FEWEST_PER_VALUE, MOST_VIEWS
+from benchmarks.paper.attributes import MOST_VIEWS
 from benchmarks.paper.families import ANOTHER_SAMPLE, KINDS, MANY, SCOPES, TRUTH_KNOWN
 
 Tables = Mapping[str, pd.DataFrame]
@@ -22,27 +22,28 @@ _INTRODUCTION = """\
 .venv/bin/python -m benchmarks.paper research --data path/to/folders -o out
 ```
 
-This page is the file `out/norms.md` that the command writes. Every table of numbers is reconstructed from masked
-ones with each distance to the even prior, histograms known, and compared with the raw table by *total variation
-distance* (TVD, the share of the records that lie in a wrong cell). `smooth` is the roughness of first
-differences, *smooth, second* that of second differences; `auto` chooses between them and `kl` by held-out views.
-Nominal attributes have no roughness: all three are `kl` there. With an even prior `chi2` and `l2` have the same
-closest table."""
+This page is the file `out/norms.md` that the command writes. Tables are reconstructed from masked ones by
+each distance to the even prior, histograms known, and compared with the raw table by *total variation
+distance* (TVD, the share of the records that would have to change their cell). `smooth` minimises the
+roughness of first differences, *smooth, second* that of second differences, and `auto` chooses between
+these and `kl` by held-out views. A nominal attribute has no roughness: there all three are `kl`. With an
+even prior, `chi2` and `l2` have the same closest table."""
 
 _FAMILIES = """\
-{count} families with known truth (seed {seed}): for ordered and nominal attributes a base case, and each with one
-thing changed: number of values, skew of their frequencies, labels, records. The label shares of an ordered
-attribute are logistic functions of smooth curves along its values, those of a nominal one are independent from
-value to value (`benchmarks/paper/families.py` has the formulas). *Few* records per value are fewer than {many} on
-average. Means over families, attributes and configurations; a table that failed counts 1."""
+{count} synthetic families with known truth (seed {seed}): for ordered and for nominal attributes a base
+case, and each with one thing changed ({varied}). The label shares of an ordered attribute are logistic
+functions of smooth curves along its values; those of a nominal one are independent from value to value
+(`benchmarks/paper/families.py` has the formulas). Values with fewer than {many} records each, on average,
+have *few*. Means over families, attributes and configurations; a table that failed counts 1."""
 
 _LIMITS = """\
-The last two rows are no distances but limits, computed from the distribution P(a, y) that the N records of a
-family were drawn from. *{known}*: the table closest to N P(a, y), by Kullback-Leibler divergence, among those that
-meet the same totals; a method that must guess the distribution cannot be expected to come closer. *{sample}*: the
-mean TVD between two tables of N records drawn from P(a, y) independently. A method that knows nothing of these
-records but their distribution cannot come closer than that with tables that look like samples; methods that
-know totals of these very records can."""
+The last two rows are not distances but limits, computed from the distribution P(a, y) from which the N
+records of a family were drawn. *{known}* is the table closest to N P(a, y), by Kullback-Leibler
+divergence, among those that meet the same totals: a method that has to guess the distribution cannot hope
+for more. *{sample}* is the mean TVD between two tables of N records, both drawn from P(a, y): how far one
+sample is from another. A table that knows nothing of these records but their distribution, and has the
+noise of a sample, is that far off. A table can be closer if it meets totals of these very records, or if
+it has no noise."""
 
 
 def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
@@ -62,16 +63,18 @@ def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
     parts = [
         _INTRODUCTION,
         "## By kind of attribute",
-        _FAMILIES.format(count=fractional["family"].nunique(), seed=seed, many=MANY),
+        _FAMILIES.format(
+            count=fractional["family"].nunique(), seed=seed, many=MANY, varied=_varied(fractional)
+        ),
         *(f"{TITLES[scope]}:\n\n{_table(by_kind(tables, scope, distances))}" for scope in SCOPES),
         *(_on_kinds(by_kind(tables, scope, distances), TITLES[scope]) for scope in SCOPES),
         _LIMITS.format(known=TRUTH_KNOWN, sample=ANOTHER_SAMPLE),
         _on_limits(fractional, tables["limits"]),
         *(_on_data(tables, distances) if "views" in tables else ()),
         "## The deviations",
-        "*Off by* is the mean error of the estimated deviation of mutual information, as a share of the true one; "
-        "*tau* Kendall's with the true order of the configurations; both of the runs that have them. Means over "
-        "all families.",
+        "*Off by* is the mean error of the estimated deviation of mutual information, as a share of the true "
+        "one; *tau* is Kendall's with the true order of the configurations. Both are of the runs that have "
+        "them. Means over all families.",
         _table(_overall(fractional, distances)),
         _on_quality(fractional),
         "## By family",
@@ -84,8 +87,8 @@ def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
         _on_whole(_whole(quality)),
         "## Equally good answers",
         "Range of the mutual information over equally close tables of one attribute, as a share of the true "
-        "one (mean and largest over the two base cases). For fractional l1 and linf: at extreme optimal tables "
-        "in random directions; for whole tables: over seeds of the solver. Both are lower bounds.",
+        "one (mean and largest over the two base cases). For fractional l1 and linf: at extreme optimal "
+        "tables in random directions; for whole tables: over seeds of the solver. Both are lower bounds.",
         _table(_spreads(tables["spread"])),
         _on_spread(tables["spread"]),
         "## Roundings against the best whole table",
@@ -138,17 +141,17 @@ def _all_at(values: pd.Series, value: float) -> str:
 
 
 def _on_limits(quality: pd.DataFrame, limits: pd.DataFrame) -> str:
+    """Count how often a distance came closer than a limit."""
     joined = quality.merge(limits, on=["family", "scope"], suffixes=("", "_limit"))
-    joined["below"] = joined["tvd"] < joined["tvd_limit"]
+    joined["closer"] = joined["tvd"] < joined["tvd_limit"]
     lines = []
-    for (limit, scope), rows in joined.groupby(["limit", "scope"], sort=False):
-        closer = rows[rows["below"]]
-        most = closer["distance"].value_counts()
-        named = f", most often {_all_at(most, most.max())}" if len(most) else ""
-        lines.append(
-            f"- {TITLES[str(scope)]}: {len(closer)} of {len(rows)} means of a distance on a family are closer than "
-            f"*{limit}*{named}."
-        )
+    for limit in (TRUTH_KNOWN, ANOTHER_SAMPLE):
+        for scope in SCOPES:
+            rows = joined[(joined["limit"] == limit) & (joined["scope"] == scope)]
+            lines.append(
+                f"- {TITLES[scope]}: {rows['closer'].sum()} of {len(rows)} means of a distance on a family "
+                f"are closer than *{limit}*."
+            )
     return "\n".join(lines)
 
 
@@ -161,24 +164,30 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
         for name, rows in counts.groupby("dataset")
     )
     lost = attributes[attributes["left_out"] != ""].groupby(["dataset", "left_out"])["attribute"].agg(list)
-    absent = "; ".join(f"{name}, {why}: {', '.join(names)}" for (name, why), names in lost.items())
+    absent = "; ".join(f"of {name} {', '.join(names)} ({why})" for (name, why), names in lost.items())
+    absent = f"Left out are, {absent}. " if absent else ""
     wide = {scope: _kinds(views, scope, distances) for scope in SCOPES}
     each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
     each = each[list(distances)].reset_index()
     each["scope"] = each["scope"].map(TITLES)
     return [
         "## On data sets",
-        f"Attributes by records per value: {named}. Of each attribute the first {MOST_VIEWS} different views, at "
-        "most, of the data set's configurations are used, without those that leave it unmasked or suppress it. "
-        f"Left out are attributes with fewer than {FEWEST_PER_VALUE} records per value, whose raw tables are "
-        "noise and take the engines long, and those with too little to merge"
-        + (f" ({absent})" if absent else "")
-        + ". Numbers that are codes are nominal. The distribution behind the records is unknown, so there are no "
-        "limits here.",
+        f"Attributes by records per value: {named}. Of each attribute, the first {MOST_VIEWS} different "
+        "views of the configurations are used, or as many as there are, without those that leave it unmasked or "
+        f"suppress it. {absent}Numbers that are codes are nominal. The distribution behind the records is "
+        "unknown, so there are no limits here.",
         *(f"Mean TVD over attributes, {TITLES[scope].lower()}:\n\n{_table(wide[scope])}" for scope in SCOPES),
         *(_on_kinds(wide[scope], TITLES[scope]) for scope in SCOPES),
         f"The same by data set:\n\n{_table(each)}",
     ]
+
+
+def _varied(quality: pd.DataFrame) -> str:
+    """Say what differs between the families."""
+    columns = {name: sorted(quality[name].unique()) for name in ("values", "skew", "labels", "records")}
+    return "; ".join(
+        f"{name} {', '.join(map(str, found))}" for name, found in columns.items() if len(found) > 1
+    )
 
 
 def _overall(quality: pd.DataFrame, distances: Sequence[str]) -> pd.DataFrame:
@@ -280,9 +289,9 @@ def _on_spread(spread: pd.DataFrame) -> str:
     widest = spread.groupby(["distance", "whole"])["spread"].max()
     single = [f"{name} ({_kind_of(whole)})" for name, whole in widest[widest < 1e-6].index]
     return (
-        f"- Widest: {most['distance']} ({_kind_of(most['whole'])}, {most['scope']}) on {most['family']}: the mutual "
-        f"information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the truth "
-        f"being {most['mi_true']:.3f}.\n"
+        f"- Widest: {most['distance']} ({_kind_of(most['whole'])}, {most['scope']}) on {most['family']}: the "
+        f"mutual information ranges at least from {most['mi_low']:.3f} to {most['mi_high']:.3f} bits, the "
+        f"truth being {most['mi_true']:.3f}.\n"
         f"- No spread found, to 6 digits: {', '.join(single) or 'none'}."
     )
 

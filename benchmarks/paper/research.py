@@ -1,10 +1,10 @@
 """Which distance comes closest to the truth, on ordered and nominal attributes, from one view and from all.
 
-Synthetic families with known truth vary one thing at a time. The questions are how close the reconstructions
-by each distance, and the deviations computed from them, come to the truth, and how close one can hope to come;
-how far apart equally good answers are (l1, linf and whole tables have many); and what each rounding gives up
-against the best whole table. Data sets are compared on a few views of each attribute. The page is written
-from the tables, so it says what they say.
+Synthetic families with known truth vary one thing at a time. The questions are how close the tables that
+each distance reconstructs, and the deviations computed from them, come to the truth, and how close one
+can hope to come; how far apart equally good answers are (l1, linf and whole tables have many); and what
+each rounding gives up against the best whole table. Data sets are compared on a few views of each
+attribute. The page is written from the tables, so it says what they say.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _ALIASES = {"ipf": "kl", "smooth[order=2]": "smooth, second"}
 DISTANCES = {_ALIASES.get(variant, variant.rpartition(":")[2]): variant for variant in _VARIANTS}
 """What is compared, and the variant that reconstructs by it."""
 
-_SUMS = ("kl", "chi2", "hellinger", "l1", "l2", "linf", "lp=1.5", "huber=1")
-WHOLE = {name: f"integer:{name}" for name in _SUMS}
-"""Those with a closest whole table; the others are infinite at empty cells, or look at neighbouring values."""
+_IN_WHOLE_NUMBERS = ("kl", "chi2", "hellinger", "l1", "l2", "linf", "lp=1.5", "huber=1")
+WHOLE = {name: f"integer:{name}" for name in _IN_WHOLE_NUMBERS}
+"""Not the distances that are infinite where a cell is empty, nor those that look at neighbouring values."""
 
 MEASURE = "mi"
 _NAMES = {variant: name for named in (DISTANCES, WHOLE) for name, variant in named.items()}
