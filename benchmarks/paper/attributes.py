@@ -47,12 +47,12 @@ def with_few_views(case: Case) -> tuple[Case | None, pd.DataFrame]:
     case = restricted(case, None)
     configurations = case.configurations
     assert isinstance(configurations, Configurations)
-    order = dict.fromkeys(NOMINAL.get(case.name, ()), "nominal") | configurations.order
+    order = {**dict.fromkeys(NOMINAL.get(case.name, ()), "nominal"), **configurations.order}
     summary = scan_case(case).summary
     views: dict[str, list[Mask]] = {}
     rows = []
     for name, attribute in summary.attributes.items():
-        masked_by = {tables[name]: key for key, tables in reversed(summary.configurations.items())}
+        masked_by = {tables[name]: key for key, tables in reversed(list(summary.configurations.items()))}
         masks = [configurations[masked_by[table]][name] for table in _views(attribute)]
         why = _left_out(summary.n_records, attribute.n_values, len(masks))
         if not why:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,20 @@ MANY = 50
 SCOPES: tuple[Scope, ...] = ("single", "pooled")
 TRUTH_KNOWN, ANOTHER_SAMPLE = "truth known", "another sample"
 
+
+class Facts(NamedTuple):
+    """What a family is like: kind of its attributes, their values and Zipf's exponent, labels, records."""
+
+    kind: str
+    values: int
+    skew: int
+    labels: int
+    records: int
+
+    def __str__(self) -> str:
+        return " ".join([self.kind, *(f"{name}={value}" for name, value in list(self._asdict().items())[1:])])
+
+
 _BASE = {"values": 24, "skew": 1, "labels": 3, "records": 2_000}
 _VARIED = {"values": (8, 24, 72), "skew": (0, 1, 2), "labels": (2, 3, 6), "records": (500, 2_000, 10_000)}
 _SMALL_BASE = {"values": 6, "skew": 1, "labels": 2, "records": 250}
@@ -36,7 +51,7 @@ _DEPTH = 1.5  # log weights then vary about as much as those of a gamma variable
 class Family:
     """A table and what it was drawn from."""
 
-    facts: dict[str, object]  # kind, values, skew, labels, records, per_value
+    facts: Facts
     case: Case
     truth: dict[str, npt.NDArray[np.float64]]  # P(a, y) of every attribute
 
@@ -51,17 +66,15 @@ def per_value(records: float, values: float) -> str:
     return "many" if records / values >= MANY else "few"
 
 
-def list_families(small: bool = False, *, base: bool = False) -> list[dict[str, float | str]]:
+def list_families(small: bool = False, *, base: bool = False) -> list[Facts]:
     """List the families: for each kind the base case, and each with one thing changed unless `base`."""
     usual, varied = (_SMALL_BASE, _SMALL_VARIED) if small else (_BASE, _VARIED)
     found = [usual, *({**usual, name: value} for name, values in varied.items() for value in values)]
-    distinct = dict.fromkeys(tuple(one.items()) for one in found[: 1 if base else None])
-    return [{"kind": kind, **dict(pairs)} for kind in KINDS for pairs in distinct]
+    families = [Facts(kind, **one) for kind in KINDS for one in found[: 1 if base else None]]
+    return list(dict.fromkeys(families))
 
 
-def make_family(
-    kind: str, values: int, skew: int, labels: int, records: int, *, seed: int = 0, small: bool = False
-) -> Family:
+def make_family(facts: Facts, *, seed: int = 0, small: bool = False) -> Family:
     r"""Make a table with known truth: attributes that are drawn independently, given the label.
 
     .. math:: P(y) = \frac1k, \qquad P(a \mid y) \propto \frac{w_{ay}}{\mathrm{rank}(a)^{skew}}
@@ -77,12 +90,8 @@ def make_family(
 
     Parameters
     ----------
-    kind : {"ordered", "nominal"}
-        Of all attributes.
-    values, labels, records : int
-        Values of each attribute; classes; rows of the table.
-    skew : int
-        Exponent of Zipf's law: 0 is even.
+    facts : Facts
+        What it is like.
     seed : int
         Of the table and the configurations.
     small : bool
@@ -90,9 +99,10 @@ def make_family(
 
     Examples
     --------
-    >>> make_family("ordered", 6, 0, 2, 100, small=True).name
+    >>> make_family(Facts("ordered", 6, 0, 2, 100), small=True).name
     'ordered values=6 skew=0 labels=2 records=100'
     """
+    kind, values, skew, labels, records = facts
     attributes, wanted = (1, 3) if small else (2, 6)
     rng = np.random.default_rng([seed, KINDS.index(kind), values, skew, labels, records])
     label = rng.integers(labels, size=records)
@@ -111,11 +121,9 @@ def make_family(
         for i in range(1, wanted + 1)
     }
     order = dict.fromkeys(columns, "nominal") if kind == "nominal" else None
-    varied = {"values": values, "skew": skew, "labels": labels, "records": records}
-    title = " ".join([kind, *(f"{name}={value}" for name, value in varied.items())])
     frame = pd.DataFrame(columns).assign(label=label)
-    case = Case(title, frame, "label", Configurations(masks, label="label", order=order))
-    return Family({"kind": kind, **varied, "per_value": per_value(records, values)}, case, truth)
+    case = Case(str(facts), frame, "label", Configurations(masks, label="label", order=order))
+    return Family(facts, case, truth)
 
 
 def _weights(kind: str, n: int, k: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:

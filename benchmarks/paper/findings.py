@@ -157,25 +157,26 @@ def _on_limits(quality: pd.DataFrame, limits: pd.DataFrame) -> str:
 
 def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
     attributes, views = tables["attributes"], tables["views"]
-    used = attributes[attributes["left_out"] == ""]
-    counts = used.groupby(["dataset", "kind", "per_value"]).size()
-    named = "; ".join(
-        f"{name}: " + ", ".join(f"{count} {kind} with {size}" for (_, kind, size), count in rows.items())
-        for name, rows in counts.groupby("dataset")
-    )
-    lost = attributes[attributes["left_out"] != ""].groupby(["dataset", "left_out"])["attribute"].agg(list)
-    absent = "; ".join(f"of {name} {', '.join(names)} ({why})" for (name, why), names in lost.items())
-    absent = f"Left out are, {absent}. " if absent else ""
+    named, absent = [], []
+    for name, rows in attributes.groupby("dataset"):
+        used = rows[rows["left_out"] == ""].groupby(["kind", "per_value"]).size().reset_index()
+        counts = ", ".join(
+            f"{count} {kind} with {size}" for kind, size, count in used.itertuples(index=False)
+        )
+        named.append(f"{name}: {counts or 'none'}")
+        for why, lost in rows[rows["left_out"] != ""].groupby("left_out")["attribute"]:
+            absent.append(f"of {name} {', '.join(lost)} ({why})")
+    left_out = f"Left out are {'; '.join(absent)}. " if absent else ""
     wide = {scope: _kinds(views, scope, distances) for scope in SCOPES}
     each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
     each = each[list(distances)].reset_index()
     each["scope"] = each["scope"].map(TITLES)
     return [
         "## On data sets",
-        f"Attributes by records per value: {named}. Of each attribute, the first {MOST_VIEWS} different "
-        "views of the configurations are used, or as many as there are, without those that leave it unmasked or "
-        f"suppress it. {absent}Numbers that are codes are nominal. The distribution behind the records is "
-        "unknown, so there are no limits here.",
+        f"Attributes by records per value: {'; '.join(named)}. Of each attribute, the first {MOST_VIEWS} "
+        "different views of the configurations are used, or as many as there are, without those that leave "
+        f"it unmasked or suppress it. {left_out}Numbers that are codes are nominal. The distribution behind "
+        "the records is unknown, so there are no limits here.",
         *(f"Mean TVD over attributes, {TITLES[scope].lower()}:\n\n{_table(wide[scope])}" for scope in SCOPES),
         *(_on_kinds(wide[scope], TITLES[scope]) for scope in SCOPES),
         f"The same by data set:\n\n{_table(each)}",

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._files import atomic_path
-from aegis_opt.advisor._estimate import Progress
+from aegis_opt.advisor._estimate import Progress, Scope
 from aegis_opt.advisor._solved import problems_of
 from aegis_opt.analysis._optimal_range import optimal_extreme
 from aegis_opt.analysis._seeds import spread_over_seeds
@@ -30,7 +30,7 @@ from aegis_opt.measures import get_measure
 from aegis_opt.problem import Problem
 from benchmarks.paper.attributes import distances_of_views, with_few_views
 from benchmarks.paper.experiments.base import new_figure
-from benchmarks.paper.families import KINDS, SCOPES, Scope, limits, list_families, make_family
+from benchmarks.paper.families import KINDS, SCOPES, limits, list_families, make_family, per_value
 from benchmarks.paper.findings import TITLES, by_kind, write_summary
 from benchmarks.rounding_quality import NORMS, approximation_factors
 
@@ -134,15 +134,17 @@ def run_research(
     def in_folder(name: str) -> Path | None:
         return None if folder is None else folder / "norms-runs" / name
 
-    families = [make_family(**facts, seed=seed, small=small) for facts in list_families(small)]
-    base = [make_family(**facts, seed=seed, small=small) for facts in list_families(small, base=True)]
+    families = [make_family(facts, seed=seed, small=small) for facts in list_families(small)]
+    base = [make_family(facts, seed=seed, small=small) for facts in list_families(small, base=True)]
     whole = replace(settings, solvers=tuple(WHOLE.values()), output=in_folder("whole"))
     results = [
         run_comparison([family.case for family in families], replace(settings, output=in_folder("families"))),
         run_comparison([family.case for family in base], whole),
     ]
     quality = pd.concat([_quality(found.reconstructions, found.advice) for found in results])
-    facts = pd.DataFrame([{"family": family.name, **family.facts} for family in families])
+    facts = pd.DataFrame([family.facts for family in families], index=[family.name for family in families])
+    facts["per_value"] = [per_value(family.facts.records, family.facts.values) for family in families]
+    facts = facts.rename_axis("family").reset_index()
     scanned = {family.name: scan_case(family.case) for family in families}
     pairs, tries = (20, 2) if small else (200, 8)
     bounds = [limits(family, scanned[family.name], pairs=pairs, seed=seed) for family in families]
