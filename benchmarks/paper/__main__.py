@@ -25,7 +25,7 @@ from benchmarks.paper.experiments import EXPERIMENTS, Settings, cases_in, run_ex
 from benchmarks.paper.research import run_research
 
 RESEARCH = "research"
-"""The norm research, which is no experiment of the paper."""
+"""The research into distances, which is no experiment of the paper. It takes data sets, but needs none."""
 
 NAMES = (*EXPERIMENTS, RESEARCH)
 _RESEARCH_TAKES = ("seed", "n_jobs", "time_limit", "small")
@@ -135,7 +135,10 @@ def _check(parser: argparse.ArgumentParser, arguments: argparse.Namespace, named
         (option for field, option in _OPTIONS.items() if field not in takes), f"not an option of {all_named}"
     )
     on_data = [EXPERIMENTS[name] for name in named if name in EXPERIMENTS and EXPERIMENTS[name].needs_data]
-    if not on_data:
+    if RESEARCH in named:
+        if arguments.source is not None and arguments.configurations is None:
+            parser.error(f"{RESEARCH} needs --configurations with --source")
+    elif not on_data:
         refuse(("--data", "--source"), f"needs an experiment on data, which {all_named} makes itself")
     elif not any(experiment.needs_configurations for experiment in on_data):
         refuse(["--configurations"], f"made by {all_named} itself")
@@ -179,14 +182,14 @@ def _run(name: str, arguments: argparse.Namespace, settings: Settings) -> None:
         if name == RESEARCH:
             research = run_research(
                 arguments.output,
+                cases=settings.cases,
                 small=settings.small,
                 seed=settings.seed,
                 n_jobs=settings.n_jobs,
                 time_limit=arguments.time_limit,
                 progress=report,
             )
-            tables = {"quality": research.quality, "spread": research.spread, "factors": research.factors}
-            text, files = research.summary, research.files
+            tables, text, files = research.tables, research.summary, research.files
         else:
             result = run_experiment(name, replace(settings, progress=report), arguments.output)
             tables = {**result.tables, "claims": result.claims}

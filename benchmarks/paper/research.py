@@ -1,10 +1,10 @@
-"""Which norm comes closest to the truth: l1, l2, linf and kl, fractional and whole, one view and all views.
+"""Which distance comes closest to the truth, on ordered and nominal attributes, from one view and from all.
 
-Synthetic families with known truth vary one thing at a time: how many values an attribute has, how skewed
-they are, how many labels there are. Three questions are asked of every norm: how close the reconstruction and
-the deviations computed from it come to the truth; how far apart equally good answers are (l1, linf and whole
-tables have many); and what each rounding gives up against the best whole table. The summary in words is
-written from the tables, so it says what they say.
+Synthetic families with known truth vary one thing at a time. The questions are how close the tables that
+each distance reconstructs, and the deviations computed from them, come to the truth, and how close one
+can hope to come; how far apart equally good answers are (l1, linf and whole tables have many); and what
+each rounding gives up against the best whole table. Data sets are compared on a few views of each
+attribute. The page is written from the tables, so it says what they say.
 """
 
 from __future__ import annotations
@@ -26,50 +26,58 @@ from aegis_opt.analysis._seeds import spread_over_seeds
 from aegis_opt.harness import Case, ComparisonSettings, penalised, run_comparison
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness._truth import ScannedCase, scan_case
-from aegis_opt.masks import Configurations, Generalize
 from aegis_opt.measures import get_measure
 from aegis_opt.problem import Problem
+from benchmarks.paper.attributes import distances_of_views, with_few_views
 from benchmarks.paper.experiments.base import new_figure
-from benchmarks.paper.findings import write_summary
+from benchmarks.paper.families import KINDS, SCOPES, limits, list_families, make_family, per_value
+from benchmarks.paper.findings import TITLES, by_kind, write_summary
 from benchmarks.rounding_quality import NORMS, approximation_factors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VARIANTS = (
-    *("ipf", "convex:l1", "convex:l2", "convex:linf"),
-    *("ipf+nearest", "integer:l1", "integer:l2", "integer:linf"),
+_VARIANTS = (
+    *("ipf", "ipf:reverse_kl", "ipf:chi2", "ipf:neyman", "ipf:hellinger", "convex:l1", "ipf:l2"),
+    *("convex:linf", "ipf:lp=1.5", "convex:huber=1", "smooth", "smooth[order=2]", "auto"),
 )
-_MEASURES = ("mi", "chi2", "g3")
-_BASE = {"values": 24, "skew": 1.0, "labels": 3}
-_VARIED: dict[str, tuple[float, ...]] = {"values": (8, 24, 72), "skew": (0, 1, 2), "labels": (2, 3, 6)}
-_SMALL: dict[str, tuple[float, ...]] = {"labels": (2, 3)}
+_ALIASES = {"ipf": "kl", "smooth[order=2]": "smooth, second"}
+DISTANCES = {_ALIASES.get(variant, variant.rpartition(":")[2]): variant for variant in _VARIANTS}
+"""What is compared, and the variant that reconstructs by it."""
+
+_IN_WHOLE_NUMBERS = ("kl", "chi2", "hellinger", "l1", "l2", "linf", "lp=1.5", "huber=1")
+WHOLE = {name: f"integer:{name}" for name in _IN_WHOLE_NUMBERS}
+"""Not the distances that are infinite where a cell is empty, nor those that look at neighbouring values."""
+
+MEASURE = "mi"
+_NAMES = {variant: name for named in (DISTANCES, WHOLE) for name, variant in named.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Research:
-    """What the norm research found.
+    """What the research into distances found.
 
     Attributes
     ----------
-    quality : DataFrame
-        Per family, variant and scope: tvd (a failure counts 1), pud_error (share of the mean true PUD) and
-        tau (both of the runs that have them), no_winner and failed (shares of the runs), runs, tables,
-        tables_failed (counts; a failure is a run that failed, timed out or was skipped).
-    spread : DataFrame
-        Per family, norm, kind and scope: range of the mutual information over equally good tables.
-    factors : DataFrame
-        Per norm and rounding: distance over that of the best whole table, share of tables off totals, and
-        counts of tables made and impossible to make.
+    tables : dict of DataFrame
+        * quality: per family, distance, scope, fractional and (base cases only) whole: tvd (a failure counts
+          1), pud_error (share of the mean true PUD) and tau (both of the runs that have them), no_winner and
+          failed (shares of the runs), runs, tables, tables_failed (counts; a failure is a run that failed,
+          timed out or was skipped);
+        * limits: per family, limit and scope: tvd, see `benchmarks.paper.families.limits`;
+        * spread: per base case, norm, whole or not, and scope: range of the mutual information over equally
+          good tables;
+        * factors: per norm and rounding: distance over that of the best whole table, share of tables off
+          totals, and counts of tables made and impossible to make;
+        * attributes: of the data sets, with the reason where one is left out;
+        * views: per attribute of the data sets, distance and scope: tvd.
     summary : str
         In words, Markdown.
     files : tuple of Path
         What was written, beside the folder of the runs.
     """
 
-    quality: pd.DataFrame
-    spread: pd.DataFrame
-    factors: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
     summary: str
     files: tuple[Path, ...] = ()
 
@@ -77,21 +85,24 @@ class Research:
 def run_research(
     output: str | os.PathLike[str] | None = None,
     *,
+    cases: Sequence[Case] = (),
     small: bool = False,
     seed: int = 0,
     n_jobs: int = 1,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Research:
-    """Run the norm research.
+    """Run the research into distances.
 
     Parameters
     ----------
     output : path, optional
-        Folder for norms-quality.csv, norms-spread.csv, norms-factors.csv, norms.png and norms.md; the runs
-        themselves go to its folder norms-runs, which `load_results` and the report read.
+        Folder for norms-TABLE.csv, norms.png and norms.md; the runs themselves go to the folders families,
+        whole and data of its folder norms-runs, which `load_results` and the report read.
+    cases : sequence of Case
+        Data sets with configurations; without them the synthetic families alone.
     small : bool
-        Two tiny families, for tests.
+        Tiny families, for tests.
     seed : int
         Of the families and of everything random.
     n_jobs, time_limit, progress
@@ -104,109 +115,69 @@ def run_research(
     Examples
     --------
     >>> found = run_research(small=True)
-    >>> sorted(found.quality["scope"].unique()), "| norm |" in found.summary
-    (['pooled', 'single'], True)
+    >>> list(found.tables), "| distance |" in found.summary
+    (['quality', 'limits', 'spread', 'factors'], True)
     """
     if output is not None:
         new_figure(1, 1)  # before the work: matplotlib may be missing
-    measures = _MEASURES[:1] if small else _MEASURES
-    families = list_families(small)
-    cases = [make_family(seed=seed, small=small, **family) for family in families]
     folder = None if output is None else Path(output)
     settings = ComparisonSettings(
-        solvers=VARIANTS,
-        measures=measures,
+        solvers=tuple(DISTANCES.values()),
+        measures=[MEASURE],
         histograms=[True],
         seeds=[seed],
         n_jobs=n_jobs,
         time_limit=time_limit,
-        output=None if folder is None else folder / "norms-runs",
         progress=progress,
     )
-    results = run_comparison(cases, settings)
-    quality = _quality(results.reconstructions, results.advice)
-    facts = pd.DataFrame(families, index=[case.name for case in cases]).rename_axis("family").reset_index()
-    quality = facts.merge(quality, on="family")
-    scanned = [scan_case(case) for case in cases]
-    spread = facts.merge(pd.concat([_ranges(one, 2 if small else 12) for one in scanned]), on="family")
-    single = [_first_problems(one, "single")[0] for one in scanned]
-    factors = approximation_factors(single, 3 if small else 20)
-    found = Research(quality, spread, factors, write_summary(quality, spread, factors, measures, seed))
+
+    def in_folder(name: str) -> Path | None:
+        return None if folder is None else folder / "norms-runs" / name
+
+    families = [make_family(facts, seed=seed, small=small) for facts in list_families(small)]
+    base = [make_family(facts, seed=seed, small=small) for facts in list_families(small, base=True)]
+    whole = replace(settings, solvers=tuple(WHOLE.values()), output=in_folder("whole"))
+    results = [
+        run_comparison([family.case for family in families], replace(settings, output=in_folder("families"))),
+        run_comparison([family.case for family in base], whole),
+    ]
+    quality = pd.concat([_quality(found.reconstructions, found.advice) for found in results])
+    facts = pd.DataFrame([family.facts for family in families], index=[family.name for family in families])
+    facts["per_value"] = [per_value(family.facts.records, family.facts.values) for family in families]
+    facts = facts.rename_axis("family").reset_index()
+    scanned = {family.name: scan_case(family.case) for family in families}
+    pairs, tries = (20, 2) if small else (200, 8)
+    bounds = [limits(family, scanned[family.name], pairs=pairs, seed=seed) for family in families]
+    tables = {
+        "quality": facts.merge(quality, on="family"),
+        "limits": facts.merge(pd.concat(bounds), on="family"),
+        "spread": pd.concat([_ranges(scanned[family.name], tries) for family in base]),
+        "factors": approximation_factors([_first_problem(one, "single") for one in scanned.values()], tries),
+    }
+    if cases:
+        chosen, attributes = zip(*map(with_few_views, cases), strict=True)
+        tables["attributes"] = pd.concat(attributes)
+        on_data = replace(settings, tables=["reconstructions"], output=in_folder("data"))
+        runs = run_comparison([case for case in chosen if case is not None], on_data).reconstructions
+        views = distances_of_views(runs, tables["attributes"])
+        tables["views"] = views.assign(distance=views["variant"].map(_NAMES))
+    found = Research(tables, write_summary(tables, tuple(DISTANCES), seed))
     return found if folder is None else _write(found, folder)
 
 
 def _write(found: Research, folder: Path) -> Research:
-    """Write the tables, the figure and the summary; return the research that knows its files."""
+    """Write the tables, the figure and the page; return the research that knows its files."""
     files = []
-    for name, table in (("quality", found.quality), ("spread", found.spread), ("factors", found.factors)):
+    for name, table in found.tables.items():
         files.append(folder / f"norms-{name}.csv")
         with atomic_path(files[-1]) as path:
             table.to_csv(path, index=False)
     files += [folder / "norms.png", folder / "norms.md"]
     with atomic_path(files[-2]) as path:
-        draw(found.quality).savefig(path, dpi=150)
+        draw(found.tables).savefig(path, dpi=150)
     with atomic_path(files[-1]) as path:
         path.write_text(found.summary, encoding="utf-8")
     return replace(found, files=tuple(files))
-
-
-def list_families(small: bool = False) -> list[dict[str, float]]:
-    """List the families: the base case, and each with one thing changed."""
-    varied = _SMALL if small else _VARIED
-    base = _BASE | ({"values": 6} if small else {})
-    found = [base | {name: value} for name, values in varied.items() for value in values]
-    return [dict(pairs) for pairs in dict.fromkeys(tuple(one.items()) for one in found)]
-
-
-def make_family(values: float, skew: float, labels: float, *, seed: int = 0, small: bool = False) -> Case:
-    r"""Make a table with known truth: three attributes, given the label drawn independently.
-
-    .. math:: P(a \mid y) \propto \frac{w_{ay}}{\mathrm{rank}(a)^{skew}}, \qquad w_{ay} \sim \Gamma(1)
-
-    Configurations cut each attribute's range at random places.
-
-    Parameters
-    ----------
-    values, labels : int
-        Values of each attribute; classes.
-    skew : float
-        Exponent of Zipf's law: 0 is even.
-    seed : int
-        Of the table and the configurations.
-    small : bool
-        Fewer records, attributes and configurations.
-
-    Examples
-    --------
-    >>> make_family(6, 0, 2, small=True).name
-    'values=6 skew=0 labels=2'
-    """
-    n, k = int(values), int(labels)
-    records, attributes, wanted = (300, 1, 3) if small else (2_000, 3, 8)
-    rng = np.random.default_rng([seed, n, k, round(10 * skew)])
-    label = rng.integers(k, size=records)
-    columns = {}
-    for name in (f"x{i}" for i in range(attributes)):
-        chance = rng.gamma(1.0, size=(n, k)) / rng.permutation(np.arange(1.0, n + 1))[:, None] ** skew
-        summed = np.cumsum(chance / chance.sum(axis=0), axis=0)
-        drawn = rng.random(records)
-        columns[name] = np.array(
-            [np.searchsorted(summed[:, y], u) for y, u in zip(label, drawn, strict=True)]
-        )
-    frame = pd.DataFrame(columns).clip(upper=n - 1).assign(label=label)
-    masks = {
-        f"config{i:02d}": {name: _random_ranges(n, rng) for name in columns} for i in range(1, wanted + 1)
-    }
-    name = f"values={n} skew={skew:g} labels={k}"
-    return Case(name, frame, "label", Configurations(masks, label="label"))
-
-
-def _random_ranges(n: int, rng: np.random.Generator) -> Generalize:
-    """Cut 0..n-1 into two to a third of n ranges."""
-    groups = int(rng.integers(2, max(n // 3, 2) + 1))
-    cuts = np.sort(rng.choice(np.arange(1, n), size=groups - 1, replace=False))
-    parts = np.split(np.arange(n), cuts)
-    return Generalize({f"{part[0]}-{part[-1]}": part.tolist() for part in parts})
 
 
 def _quality(reconstructions: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFrame:
@@ -227,75 +198,57 @@ def _quality(reconstructions: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFram
     grouped = advice.groupby(keys)[list(columns)].mean().rename(columns=columns)
     grouped["runs"] = advice.groupby(keys).size()
     joined = pd.concat([tvd, grouped], axis=1).reset_index().rename(columns={"dataset": "family"})
-    joined["norm"] = [_norm(variant) for variant in joined["variant"]]
-    whole = joined["variant"].str.startswith("integer") | joined["variant"].str.contains("+", regex=False)
-    joined["kind"] = np.where(whole, "whole", "fractional")
-    first = ["family", "norm", "kind", "scope"]
-    return joined[[*first, *(c for c in joined if c not in first)]]
-
-
-def _norm(variant: str) -> str:
-    return variant.partition(":")[2] or "kl"
+    distance = joined["variant"].map(_NAMES)
+    return joined.assign(distance=distance, whole=joined["variant"].isin(list(WHOLE.values())))
 
 
 def _ranges(data: ScannedCase, tries: int) -> pd.DataFrame:
     """Range of the mutual information over equally good tables of the first attribute, in bits."""
-    measure = get_measure("mi")
+    measure = get_measure(MEASURE)
     true = float(measure(next(iter(data.raw.values()))))
     rows = []
-    scopes: tuple[Scope, ...] = ("single", "pooled")
-    for scope in scopes:
-        problem = _first_problems(data, scope)[0]
-        rng = np.random.default_rng(0)
-        directions = rng.normal(size=(tries, *problem.shape))
+    for scope in SCOPES:
+        problem = _first_problem(data, scope)
+        directions = np.random.default_rng(0).normal(size=(tries, *problem.shape))
         for norm in (*NORMS, "kl"):
             count = tries if norm in ("l1", "linf") else 1
             tables = [optimal_extreme(problem, norm, direction) for direction in directions[:count]]
-            rows.append(_range_row(data, norm, "fractional", scope, measure.many(tables), true))
+            rows.append(_range_row(data, norm, False, scope, measure.many(tables), true))
         for norm in NORMS:
-            found = spread_over_seeds(problem, "integer", ["mi"], seeds=tries, norm=norm)
-            rows.append(_range_row(data, norm, "whole", scope, found["mi"].to_numpy(), true))
+            found = spread_over_seeds(problem, "integer", [MEASURE], seeds=tries, norm=norm)
+            rows.append(_range_row(data, norm, True, scope, found[MEASURE].to_numpy(), true))
     return pd.DataFrame(rows)
 
 
-def _first_problems(data: ScannedCase, scope: Scope) -> Sequence[Problem]:
-    """The problems of the first attribute."""
-    return problems_of(data.summary, next(iter(data.summary.attributes)), scope, histograms=True)
+def _first_problem(data: ScannedCase, scope: Scope) -> Problem:
+    """The first problem of the first attribute."""
+    return problems_of(data.summary, next(iter(data.summary.attributes)), scope, histograms=True)[0]
 
 
 def _range_row(
-    data: ScannedCase, norm: str, kind: str, scope: str, found: Sequence[float] | np.ndarray, true: float
+    data: ScannedCase, norm: str, whole: bool, scope: str, found: Sequence[float] | np.ndarray, true: float
 ) -> dict[str, object]:
     low, high = float(np.min(found)), float(np.max(found))
-    names = {"family": data.name, "norm": norm, "kind": kind, "scope": scope}
+    names = {"family": data.name, "distance": norm, "whole": whole, "scope": scope}
     return names | {"mi_low": low, "mi_high": high, "mi_true": true, "spread": (high - low) / true}
 
 
-def draw(quality: pd.DataFrame) -> Figure:
-    """Draw TVD and PUD error of every norm against what was varied; solid: all views, dotted: one."""
-    varied = [name for name in _VARIED if len(quality[name].unique()) > 1]
-    figure, axes = new_figure(5.0 * len(varied), 7.0, columns=len(varied), rows=2)
-    colours = dict(zip(("kl", "l1", "l2", "linf"), ("k", "tab:red", "tab:blue", "tab:green"), strict=True))
-    for j, name in enumerate(varied):
-        others = [other for other in _BASE if other != name]
-        usual = quality[others].mode().iloc[0]  # the base case is in every series
-        part = quality[(quality[others] == usual).all(axis=1)]
-        for i, (metric, title) in enumerate((("tvd", "TVD"), ("pud_error", "PUD error / true PUD"))):
-            for (norm, kind, scope), lines in part.groupby(["norm", "kind", "scope"]):
-                ordered = lines.sort_values(name)
-                axes[i, j].plot(
-                    ordered[name],
-                    ordered[metric],
-                    "-" if scope == "pooled" else ":",
-                    marker="o" if kind == "fractional" else "x",
-                    color=colours[str(norm)],
-                    label=f"{norm}, {kind}, {scope}",
-                )
-            axes[i, j].set(xlabel=name, ylabel=title, ylim=(0, None), xticks=sorted(part[name].unique()))
-            axes[i, j].xaxis.set_major_formatter("{x:g}")
-            if part[metric].isna().all():
-                axes[i, j].set_xlim(axes[0, j].get_xlim())
-                axes[i, j].text(0.5, 0.5, "every run failed", ha="center", transform=axes[i, j].transAxes)
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """Draw the mean TVD of every distance and limit, per kind of attribute; left one view, right all."""
+    figure, axes = new_figure(11.0, 5.0, columns=len(SCOPES))
+    styles = {"ordered": ("tab:blue", "o"), "nominal": ("tab:red", "s")}
+    for axis, scope in zip(axes[0], SCOPES, strict=True):
+        found = by_kind(tables, scope, tuple(DISTANCES)).set_index("distance").iloc[::-1]
+        for column in found:
+            kind, size = str(column).split(", ")
+            colour, marker = styles[kind]
+            face = colour if size.startswith("many") else "none"
+            axis.plot(
+                found[column], range(len(found)), marker, color=colour, markerfacecolor=face, label=column
+            )
+        axis.set_yticks(range(len(found)), found.index)
+        axis.set(title=TITLES[scope], xlabel="mean TVD to the raw table", xlim=(0, None))
+        axis.grid(axis="y", alpha=0.3)
     handles, titles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, titles, loc="outside lower center", ncols=min(4, 2 * len(varied)), fontsize=7)
+    figure.legend(handles, titles, loc="outside lower center", ncols=2 * len(KINDS))
     return figure

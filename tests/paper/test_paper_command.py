@@ -112,7 +112,7 @@ def test_without_a_name_all_run_and_those_without_data_fail_one_by_one(
     assert EXPERIMENTS["generalization"].title in out
 
 
-def test_the_norm_research_is_one_of_them(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_research_is_one_of_them(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.paper.research import Research
 
     asked: dict[str, object] = {}
@@ -120,13 +120,15 @@ def test_the_norm_research_is_one_of_them(run: Run, tmp_path: Path, monkeypatch:
     def research(output: Path, **options: object) -> Research:
         asked.update(options, output=output)
         table = pd.DataFrame({"norm": ["l1"], "factor": [float("nan")]})
-        return Research(table, table, table, "# Which norm\n", (output / "norms.md",))
+        return Research({"factors": table}, "# Which distance\n", (output / "norms.md",))
 
     monkeypatch.setattr(__main__, "run_research", research)
-    command = ("research", "--seed", "2", "--time-limit", "9", "-o", tmp_path)
-    assert "\n# Which norm" in run(*command)[1]
-    expected = {"seed": 2, "time_limit": 9.0, "n_jobs": 1, "small": False, "output": tmp_path}
-    assert asked.items() >= expected.items()
+    command = ("research", "--seed", "2", "--time-limit", "9", "-o", files / "out")
+    assert "\n# Which distance" in run(*command)[1]
+    expected = {"seed": 2, "time_limit": 9.0, "n_jobs": 1, "small": False, "output": files / "out"}
+    assert asked.items() >= (expected | {"cases": ()}).items()
+    run(*command, "--data", files)
+    assert [case.name for case in asked["cases"]] == ["people"]  # type: ignore[attr-defined]
     document = json.loads(run(*command, "--json")[1])
     assert document["tables"]["factors"] == [{"norm": "l1", "factor": None}]
 
@@ -146,7 +148,7 @@ def test_an_unknown_experiment_lists_what_exists(run: Run, files: Path) -> None:
         (["--experiment", "tvd"], "tvd needs data: give --data, or --source and --configurations"),
         (["k-anonymity"], "k-anonymity needs data: give --data, or --source and --label"),
         (["scalability", "--source", "p.csv"], "--source: needs an experiment on data, which scalability"),
-        (["research", "--data", "d"], "--data: needs an experiment on data, which research makes itself"),
+        (["research", "--source", "p.csv"], "research needs --configurations with --source"),
         (["research", "--label", "y"], "--label: given without --source"),
         (["tvd", "--data", "d", "--label", "y"], "--label: given with --data, which brings its own"),
         (

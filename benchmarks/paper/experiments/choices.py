@@ -70,7 +70,8 @@ def restricted(case: Case, most: int | None) -> Case:
     if label is None:
         raise InvalidInput(f"data set {case.name!r}: neither the call nor the configurations name a label")
     kept = {name: given[name] for name in list(given)[:most]}
-    return dataclasses.replace(case, label=label, configurations=Configurations(kept, label=label))
+    order = {name: rule for name, rule in given.order.items() if any(name in one for one in kept.values())}
+    return dataclasses.replace(case, label=label, configurations=Configurations(kept, label, order))
 
 
 def read_frame(case: Case) -> pd.DataFrame:
