@@ -9,7 +9,7 @@ from typing import Any
 
 from aegis_opt.problem._problem import Problem
 
-__all__ = ["MAXIMUM_ENTROPY", "Reconstruction", "Status"]
+__all__ = ["Reconstruction", "Status"]
 
 
 MAXIMUM_ENTROPY = "maximum entropy"
@@ -40,11 +40,11 @@ class Reconstruction:
     status : Status
         Judged by the residual.
     objective : float
-        Distance to the prior in `norm`; see `aegis_opt.distances.distance`.
+        Distance to the prior in `norm`; see `aegis_opt.distances`.
     residual : float
         Largest absolute violation of any constraint, in records.
     norm : str
-        Name of the distance: "kl", "l1", "roughness", ...; see `aegis_opt.distances`.
+        Name of the distance, parameters included: "kl", "l1", "lp=1.5", ...; see `aegis_opt.distances`.
     method : str
         Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
     iterations : int

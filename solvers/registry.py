@@ -63,8 +63,8 @@ def available_solvers() -> Solvers:
     Examples
     --------
     >>> solvers = available_solvers()
-    >>> "ipf" in solvers, solvers["ipf"].norms
-    (True, ('kl',))
+    >>> "ipf" in solvers, solvers["integer"].integer
+    (True, True)
     """
     return Solvers([*_BUILT_IN, *sorted(name for name in _entry_points() if name not in _BUILT_IN)])
 

@@ -153,7 +153,7 @@ def _warnings(
 
 def _known(values: Iterable[float | None]) -> FloatArray:
     """Return shared numbers as an array, NaN where there is none."""
-    return np.array([math.nan if value is None else value for value in values])
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _unknown(configurations: list[str], attributes: list[str]) -> pd.DataFrame:

@@ -62,7 +62,9 @@ class Estimate:
         The mean over the tables that were chosen by held-out views; NaN where there are none.
         """
         gains = [
-            1 - result.held_out[result.choice] / worst if (worst := result.held_out[MAXIMUM_ENTROPY]) > 0 else 0.0
+            1 - result.held_out[result.choice] / worst
+            if (worst := result.held_out[MAXIMUM_ENTROPY]) > 0
+            else 0.0
             for result in self.solved
             if result.held_out
         ]

@@ -191,4 +191,4 @@ def chance_of_mi(summary: Summary | ScoreSummary, configuration: str, attribute:
 
 
 def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+    return math.nan if value is None else float(value)

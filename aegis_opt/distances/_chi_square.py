@@ -20,6 +20,7 @@ class Pearson(SeparableDistance):
     """
 
     name = "chi2"
+    degree = 1.0
     strictly_convex = True
     smooth = True
     program = "quadratic"
@@ -54,6 +55,7 @@ class Neyman(SeparableDistance):
     """
 
     name = "neyman"
+    degree = 1.0
     strictly_convex = True
     smooth = True
     finite_at_zero = False

@@ -30,6 +30,7 @@ class KL(SeparableDistance):
     """
 
     name = "kl"
+    degree = 1.0
     strictly_convex = True
     smooth = True
 
@@ -76,6 +77,7 @@ class ReverseKL(SeparableDistance):
     """
 
     name = "reverse_kl"
+    degree = 1.0
     strictly_convex = True
     smooth = True
     finite_at_zero = False
@@ -115,6 +117,7 @@ class Hellinger(SeparableDistance):
     """
 
     name = "hellinger"
+    degree = 1.0
     strictly_convex = True
     smooth = True
 

@@ -33,6 +33,7 @@ class L1(SeparableDistance):
     """
 
     name = "l1"
+    degree = 1.0
     program = "linear"
 
     def cost(self, x: FloatArray, u: FloatArray) -> FloatArray:
@@ -81,7 +82,7 @@ class Lp(SeparableDistance):
     def __init__(self, p: float = 1.5) -> None:
         if number("p", p) <= 1:
             raise InvalidOption(f"p must be a number above 1, not {p!r}: for p = 1 use the norm 'l1'")
-        self.p = float(p)
+        self.p = self.degree = float(p)
         self.name = f"lp={plain(self.p)}"
 
     def cost(self, x: FloatArray, u: FloatArray) -> FloatArray:

@@ -62,7 +62,7 @@ def get_distance(norm: str | Distance) -> Distance:
     >>> get_distance("lp=3").name, get_distance("lp").name
     ('lp=3', 'lp=1.5')
     """
-    found = norm if isinstance(norm, Distance) else _named(norm)
+    found = norm if isinstance(norm, Distance) else unchecked_distance(norm)
     if found not in _CHECKED:
         found.check()
         _CHECKED.add(found)
@@ -119,8 +119,8 @@ def register_distance(name: str, distance: Distance | type[Distance]) -> None:
         raise InvalidInput(f"the distance name {name!r} is taken: choose another")
 
 
-def _named(text: object) -> Distance:
-    """Return the distance of a name, its parameter read."""
+def unchecked_distance(text: object) -> Distance:
+    """Return the distance of a name, its parameter read; what it says about itself is not checked."""
     if not isinstance(text, str):
         raise UnknownDistance("norm", text, available_distances(), "Give a name or a Distance.")
     name, equals, parameter = text.partition("=")

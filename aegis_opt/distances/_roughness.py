@@ -7,9 +7,9 @@ roughness of X itself. Positions are moved to the unit interval; with c_0 = x, f
     g_j[i] = c_{j-1}[i+1] - c_{j-1}[i],     f_j[i] = (f_{j-1}[i+1] - f_{j-1}[i]) / g_j[i],
     c_j[i] = (c_{j-1}[i] + c_{j-1}[i+1]) / 2,
 
-the roughness of order m is the sum of g_m[i] f_m[i]^2: the integral of the squared m-th derivative, as far as
-the values tell it [1]_ [2]_. The first order is sum (p[i+1] - p[i])^2 / h[i] with h the spacing, the second one
-sum (d[i+1] - d[i])^2 / ((h[i] + h[i+1]) / 2) with d[i] = (p[i+1] - p[i]) / h[i].
+the roughness of order m is the sum of g_m[i] f_m[i]^2: the integral of the squared m-th derivative, as far
+as the values tell it [1]_ [2]_. The first order is sum (p[i+1] - p[i])^2 / h[i] with h the spacing, the
+second one sum (d[i+1] - d[i])^2 / ((h[i] + h[i+1]) / 2) with d[i] = (p[i+1] - p[i]) / h[i].
 
 References
 ----------
@@ -84,7 +84,7 @@ class Roughness(Distance):
             self.name += " of ranks"
 
     def value(self, table: npt.ArrayLike, prior: npt.ArrayLike) -> float:
-        """Roughness of a table whose values are one step apart, with as many records each as the prior has."""
+        """Roughness of a table whose values are one step apart, with as many records each as in the prior."""
         U = np.asarray(prior, dtype=np.float64)
         return self._by_steps(U).value(table, U)
 
@@ -96,6 +96,9 @@ class Roughness(Distance):
         """Return the roughness along the positions of a problem, or "kl" where there are none."""
         curves = Curves.of_problem(problem)
         return KL() if curves is None else self._bound(curves)
+
+    def check(self) -> None:
+        """Nothing: a sum of squares of linear functions is convex."""
 
     def differences(self, curves: Curves) -> tuple[sparse.csr_array, FloatArray]:
         """Matrix D (differences x placed values) and weights: the roughness of p is sum of weights (D p)^2.
@@ -132,9 +135,7 @@ class Curves:
     records: FloatArray
 
     @staticmethod
-    def of(
-        n: int, total: float, histogram: FloatArray | None, positions: npt.NDArray[Any] | None
-    ) -> Curves:
+    def of(n: int, total: float, histogram: FloatArray | None, positions: npt.NDArray[Any] | None) -> Curves:
         """Sort the values; without positions none has a place."""
         x = np.full(n, np.nan) if positions is None else np.asarray(positions, dtype=np.float64)
         records = np.full(n, total / n) if histogram is None else histogram

@@ -17,6 +17,12 @@ class SeparableDistance(WeightableDistance):
     A cell costs cost(x, u) >= 0, and cost(u, u) = 0. All methods take arrays of equal shape (or a number for
     one of them) of x >= 0 and u > 0, and work cell by cell; x may be infinite where a slope is too steep.
 
+    Attributes
+    ----------
+    degree : float or None
+        The power d for which cost(c x, c u) = c^d cost(x, u), where there is one. Engines are then given
+        numbers of about 1, however many records there are.
+
     Examples
     --------
     >>> from aegis_opt.distances import Hellinger
@@ -26,6 +32,7 @@ class SeparableDistance(WeightableDistance):
 
     separable = True
     symmetric = True
+    degree: float | None = None
 
     @abstractmethod
     def cost(self, x: FloatArray, u: FloatArray) -> FloatArray:
@@ -104,6 +111,9 @@ class SeparableDistance(WeightableDistance):
         _require(self, bool(np.all(worse <= 1e-6 * size)), "`inverse` is not the inverse of `derivative`")
         below = bool(np.isfinite(self.cost(np.zeros(1), np.ones(1))).all())
         _require(self, below == self.finite_at_zero, "`finite_at_zero` does not agree with the cost of 0")
+        if self.degree is not None:
+            larger = self.cost(3.0 * one, 3.0 * u) - 3.0**self.degree * costs
+            _require(self, bool(np.all(np.abs(larger) <= 1e-9 * (1.0 + costs))), "`degree` is another one")
         if self.strictly_convex:
             back = np.abs(at - one) <= 1e-5 * (one + u)
             _require(self, bool((back & reached).all()), "it is not strictly convex, as it says")

@@ -14,7 +14,7 @@ from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
 from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
 from aegis_opt.problem._feasibility import incidence
-from aegis_opt.problem._irreducible import Conflict, Equations
+from aegis_opt.problem._irreducible import Claims, Conflict
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
 from aegis_opt.problem._linear_program import MOST_SECONDS, require_room
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
@@ -85,7 +85,7 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
 def _conflict(system: _System) -> Conflict | None:
     """Find the totals in conflict, where there is time for it."""
     try:
-        return system.equations.conflict()
+        return system.claims.conflict()
     except TimeoutError:
         return None
 
@@ -147,7 +147,7 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     values = found.cells
     if how == "relax" and found.largest > slack:
         values = system.least_squares(values)
-    values = np.where(values > slack / 10, values, 0.0)
+    values = system.without_dust(values, slack / 10)
     noise = min(slack, _LARGEST_NOISE)
     if problem.is_integral and np.abs(values - np.round(values)).max(initial=0.0) <= noise:
         values = np.round(values)
@@ -206,14 +206,24 @@ class _System:
         return cls(A, b, C, np.array(limits, dtype=np.float64), owners, cells, names, tolerance(problem))
 
     @property
-    def equations(self) -> Equations:
+    def claims(self) -> Claims:
         """The same, to look for conflicts in."""
-        return Equations(self.A, self.b, self.C, self.limits, self.owner, self.slack, np.arange(len(self.b)))
+        return Claims(self.A, self.b, self.C, self.limits, self.owner, self.slack, np.arange(len(self.b)))
 
     def least_violation(self) -> LeastViolation | None:
         """Table that misses the totals by fewest records; None where the constraints allow none."""
         C, limits = (self.C, self.limits) if len(self.limits) else (None, None)
         return least_violation(self.A, self.b, C, limits, enough=self.slack / 100)
+
+    def without_dust(self, values: FloatArray, least: float) -> FloatArray:
+        """Take cells of no more than `least` records for empty, unless constraints would be missed by that.
+
+        The totals of the table are to be met under the constraints, which may leave no room at all.
+        """
+        cleaned: FloatArray = np.where(values > least, values, 0.0)
+        if len(self.limits) and (self.C @ cleaned - np.maximum(self.limits, self.C @ values) > 0).any():
+            return values
+        return cleaned
 
     def least_squares(self, start: FloatArray) -> FloatArray:
         """Table with the least sum of squared violations of all totals.

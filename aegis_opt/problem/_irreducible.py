@@ -40,8 +40,8 @@ class Conflict:
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
-    """A x = b with C x <= limits and x >= 0; the limits of one owner hold or are left out together."""
+class Claims:
+    """What is claimed about x >= 0: A x = b and C x <= limits; limits of one owner are left out together."""
 
     A: sparse.csr_array
     b: FloatArray
@@ -94,12 +94,12 @@ class Equations:
         C, limits = (self.C, self.limits) if len(self.limits) else (None, None)
         return least_violation(self.A, self.b, C, limits, enough=self.slack / 100, seconds=seconds)
 
-    def _chosen(self, rows: BoolArray, owners: IntArray) -> Equations:
+    def _chosen(self, rows: BoolArray, owners: IntArray) -> Claims:
         """Keep some equations, and the limits of some owners, over as few variables as they need."""
         kept = np.isin(self.owner, owners)
         A, C = self.A[rows], self.C[kept]
         first = _distinct_columns(A, C)
-        return Equations(
+        return Claims(
             A[:, first],
             self.b[rows],
             C[:, first],

@@ -12,9 +12,9 @@ chance, relative to the largest one, the C_a are accepted, else drawn again. The
 the core trials in random order, which is a hypergeometric draw.
 
 The core holds min(q / q_a, (1 - q) / (1 - q_a)) of the variance of each count, at least half of it for
-q = 1/2, so that about two of three attempts or more are accepted, however many counts there are, once the
-chances are tilted so that the sum has the mean t. Tilting, q_a / (1 - q_a) times a factor that all counts
-share, does not change their distribution given the sum.
+q = 1/2. Of large sums, about two of three attempts or more are therefore accepted, however many counts there
+are, once the chances are tilted so that the sum has the mean t; of small ones, about one of ten. Tilting,
+q_a / (1 - q_a) times a factor that all counts share, does not change their distribution given the sum.
 """
 
 from __future__ import annotations

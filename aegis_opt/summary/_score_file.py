@@ -75,9 +75,10 @@ def _attribute(entry: Any, where: str) -> MeasuredAttribute:
 
 
 def _score(entry: Any, where: str) -> SharedScore:
+    title = get_entry(entry, "title", str, where)  # first: it tells whether the entry has entries at all
     folds = _lists(get_entry(entry, "folds", dict, where), where) if "folds" in entry else None
     return SharedScore(
-        get_entry(entry, "title", str, where),
+        title,
         get_entry(entry, "monotone", bool, where),
         get_entry(entry, "values", dict, where),
         folds,

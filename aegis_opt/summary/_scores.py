@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -247,6 +246,10 @@ class ScoreSummary(SharedData):
         )
 
 
+LARGEST = 1e100
+"""Size that no score and no measure has: squares of such numbers can still be added up."""
+
+
 def _check_number(value: object, where: str) -> None:
-    if value is not None and (not is_number(value) or not math.isfinite(value)):  # type: ignore[arg-type]
+    if value is not None and not (is_number(value) and abs(value) <= LARGEST):  # type: ignore[arg-type]
         raise SummaryError(f"{where} has the value {shown(value)}, which is no number: make the file again")

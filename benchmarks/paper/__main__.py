@@ -35,6 +35,7 @@ _OPTIONS = {
     "configurations": "--first",
     "seed": "--seed",
     "n_jobs": "--jobs",
+    "repeats": "--repeats",
     "hierarchies": "--hierarchies",
     "small": "--small",
     "time_limit": "--time-limit",
@@ -96,6 +97,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, help="of everything random (default 0)")
     parser.add_argument("--jobs", type=int, help="processes to train on (default 1; times suffer)")
+    parser.add_argument("--repeats", type=int, metavar="N", help="splits to average over (default 3)")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds for each run of the research")
     parser.add_argument("--small", action="store_true", default=None, help="small synthetic data")
     parser.add_argument("--json", action="store_true", help="print the tables of one experiment as JSON")
@@ -167,6 +169,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         classifiers=tuple(arguments.classifier) if arguments.classifier else None,
         configurations=arguments.first,
         n_jobs=1 if arguments.jobs is None else arguments.jobs,
+        repeats=Settings.repeats if arguments.repeats is None else arguments.repeats,
         hierarchies=arguments.hierarchies,
         small=bool(arguments.small),
     )

@@ -75,27 +75,27 @@ def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
         "*Off by* is the mean error of the estimated deviation of mutual information, as a share of the true "
         "one; *tau* is Kendall's with the true order of the configurations. Both are of the runs that have "
         "them. Means over all families.",
-        _table(_overall(fractional, distances)),
+        as_markdown(_overall(fractional, distances)),
         _on_quality(fractional),
         "## By family",
-        *(f"{TITLES[s]}, TVD:\n\n{_table(_by_family(fractional, s, distances))}" for s in SCOPES),
+        *(f"{TITLES[s]}, TVD:\n\n{as_markdown(_by_family(fractional, s, distances))}" for s in SCOPES),
         _on_families(fractional),
         "## Whole tables",
         "The closest whole tables (`integer`) beside the closest fractional ones, mean TVD over the two base "
         "cases. The other distances are infinite where a cell is empty, or compare neighbouring values.",
-        _table(_whole(quality)),
+        as_markdown(_whole(quality)),
         _on_whole(_whole(quality)),
         "## Equally good answers",
         "Range of the mutual information over equally close tables of one attribute, as a share of the true "
         "one (mean and largest over the two base cases). For fractional l1 and linf: at extreme optimal "
         "tables in random directions; for whole tables: over seeds of the solver. Both are lower bounds.",
-        _table(_spreads(tables["spread"])),
+        as_markdown(_spreads(tables["spread"])),
         _on_spread(tables["spread"]),
         "## Roundings against the best whole table",
         "*factor*: distance from the prior over that of the closest whole table with the same totals (mean, "
         "largest), one view of each family; below 1 totals were broken. `hypergeometric` starts from the "
         "maximum-entropy table, the others from the closest fractional one.",
-        _table(tables["factors"].rename(columns={"norm": "distance"})),
+        as_markdown(tables["factors"].rename(columns={"norm": "distance"})),
         _on_factors(tables["factors"]),
     ]
     return "\n\n".join(parts) + "\n"
@@ -111,7 +111,7 @@ def by_kind(tables: Tables, scope: str, distances: Sequence[str]) -> pd.DataFram
 
 def _kinds(rows: pd.DataFrame, scope: str, distances: Sequence[str]) -> pd.DataFrame:
     part = rows[rows["scope"] == scope]
-    wide = part.pivot_table(index="distance", columns=["kind", "per_value"], values="tvd")
+    wide = part.pivotas_markdown(index="distance", columns=["kind", "per_value"], values="tvd")
     known = [(kind, size) for kind in KINDS for size in ("few", "many") if (kind, size) in wide]
     wide = wide[known].reindex(list(distances))
     wide.columns = pd.Index([", ".join(pair) for pair in known])
@@ -128,7 +128,7 @@ def _described(table: pd.DataFrame, title: str) -> str:
             f"- {kind} records per value: closest {_all_at(tvd, least)} with {least:.3f}{_of_kl(tvd, least)}"
             f", farthest {_all_at(tvd, most)} with {most:.3f}{_of_kl(tvd, most)}."
         )
-    return "\n\n".join([f"{title}, mean TVD:", _table(table), "\n".join(lines)])
+    return "\n\n".join([f"{title}, mean TVD:", as_markdown(table), "\n".join(lines)])
 
 
 def _of_kl(tvd: pd.Series, value: float) -> str:
@@ -168,7 +168,7 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
             absent.append(f"of {name} {', '.join(lost)} ({why})")
     left_out = f"Left out: {'; '.join(absent)}. " if absent else ""
     lost, made = views["failed"].sum(), views["tables"].sum()
-    each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
+    each = views.pivotas_markdown(index=["dataset", "scope"], columns="distance", values="tvd")
     each = each[list(distances)].sort_index(ascending=[True, False]).reset_index()
     return [
         "## On data sets",
@@ -178,7 +178,7 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
         f"once; {lost} of {made} tables failed. The distribution behind the records is unknown, so there are "
         "no limits here.",
         *(_described(_kinds(views, scope, distances), TITLES[scope]) for scope in SCOPES),
-        f"By data set:\n\n{_table(each)}",
+        f"By data set:\n\n{as_markdown(each)}",
     ]
 
 
@@ -237,7 +237,7 @@ def _on_quality(quality: pd.DataFrame) -> str:
 
 def _by_family(quality: pd.DataFrame, scope: str, distances: Sequence[str]) -> pd.DataFrame:
     part = quality[quality["scope"] == scope]
-    wide = part.pivot_table(index="family", columns="distance", values="tvd", sort=False)
+    wide = part.pivotas_markdown(index="family", columns="distance", values="tvd", sort=False)
     return wide.reindex(columns=list(distances)).rename_axis(columns=None).reset_index()
 
 
@@ -256,7 +256,7 @@ def _on_families(quality: pd.DataFrame) -> str:
 
 def _whole(quality: pd.DataFrame) -> pd.DataFrame:
     on_base = quality[quality["family"].isin(quality.loc[quality["whole"], "family"])]
-    wide = on_base.pivot_table(
+    wide = on_base.pivotas_markdown(
         index="distance", columns=["scope", "whole"], values="tvd", sort=False
     ).dropna()
     found = {
@@ -329,7 +329,8 @@ def _first(frame: pd.DataFrame) -> dict[str, Any]:
     return {str(column): frame[column].iloc[0] for column in frame}
 
 
-def _table(frame: pd.DataFrame) -> str:
+def as_markdown(frame: pd.DataFrame) -> str:
+    """Write a table as Markdown, numbers with four decimals."""
     head = "| " + " | ".join(map(str, frame.columns)) + " |"
     rule = "|" + " --- |" * len(frame.columns)
     lines = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.itertuples(index=False)]

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -59,6 +60,7 @@ TieBreak = Literal["l2", "none"]
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _FINISH = 1.3  # seconds after the time limit for moving a table to its totals
+_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP")  # that take over where the default one gives up
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
@@ -125,6 +127,10 @@ class Convex(Minimiser):
         """
         start = time.perf_counter()
         bound = [self.distance.for_problem(problem) for problem in problems]
+        other = [type(one.base) is not type(self.distance.base) for one in bound]
+        if any(other):  # a distance may stand back for another, as roughness does where nothing is ordered
+            solvers = [replace(self, norm=bound[i].base) if other[i] else self for i in range(len(bound))]
+            return [solver.solve(problem) for solver, problem in zip(solvers, problems, strict=True)]
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
         largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
@@ -198,7 +204,9 @@ class Convex(Minimiser):
         distances = data.reported(data.distances(cells))
         bounds = data.reported(data.bounds(multipliers, outcomes[0].tangent))
         resolution = [tolerance(reduction.problem) / PROVED_GAP for reduction in data.reductions]
-        gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        with np.errstate(invalid="ignore"):
+            gaps = np.maximum(distances - bounds, 0.0) / np.maximum(distances, resolution)
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)  # infinitely far: nothing is proved
         timed_out = any(outcome.timed_out for outcome in outcomes)
         # A proof is a proof, however it ended; but where ties were to be broken, the optimum is not enough.
         proved = (gaps <= PROVED_GAP) & (not timed_out or not self._has_ties)
@@ -267,13 +275,19 @@ class Convex(Minimiser):
         outcome: ConvexSolution,
         build: float,
     ) -> list[Solution]:
-        """Halve the stack until the problem at fault stands alone, then say what is wrong with it."""
+        """Halve the stack until the problem at fault stands alone, then say what is wrong with it.
+
+        Where nobody chose the engine, others are tried before.
+        """
         if data.size > 1:
             half, share = data.size // 2, build / data.size
             parts = pairs[:half], pairs[half:]
             return [solution for part in parts for solution in self._solve_stack(part, share)]
         _refuse_infeasible(data, np.array([np.inf]))
         others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
+        for other in (name for name in others if self.engine is None and name in _SECOND_ENGINES):
+            with suppress(AegisError):
+                return replace(self, engine=other)._solve_stack(pairs, build)
         raise AegisError(
             f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
             f"try engine={' or '.join(map(repr, others))}"

@@ -13,6 +13,7 @@ form           deviation                program
 "l2"           t = v + sqrt(m / w) d    min d'd
 "linf"         t = v + m d / w          min sum of s, abs(d) <= s of its problem, s >= floor
 "bounded"      t = v + sqrt(m) d        min d'd, t within given bounds: l2 among several optima
+"huber"        t                        min a'a / 2 + sum of c (p + q), t = v + k a + p - q, p, q >= 0
 "cells"        t                        min sum of the costs of cells, as the distance writes them
 "table"        t                        min the distance of the whole table, as it writes itself
 =============  =======================  =================================================================
@@ -34,13 +35,14 @@ import numpy as np
 
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
-from aegis_opt.distances import Distance
+from aegis_opt.distances import Distance, Huber
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._symmetric import QUICK_FILL, largest_fill
 from aegis_opt.solvers.convex._engines import ENGINES
 from aegis_opt.solvers.convex._stack import Bounds, Stack, Tangent
 
-Form = Literal["l1", "l2", "linf", "bounded", "cells", "table"]
+Form = Literal["l1", "l2", "linf", "bounded", "huber", "cells", "table"]
+WRITTEN = ("huber", "cells", "table")  # compiled anew each time
 
 CACHE_SIZE = 16
 LARGEST_HERE = 5_000  # cells up to which any program is solved in this process, in about a second
@@ -83,6 +85,8 @@ def form_of(distance: Distance) -> Form:
     """The program that minimises a distance."""
     if distance.base.name in ("l1", "l2", "linf"):
         return cast("Form", distance.base.name)
+    if isinstance(distance.base, Huber):
+        return "huber"
     return "cells" if distance.separable else "table"
 
 
@@ -133,7 +137,7 @@ def _run(
 ) -> ConvexSolution:
     """Compile a program and solve it until the deadline, in seconds of `time.monotonic`."""
     start = time.perf_counter()
-    model = _written(data, form) if form in ("cells", "table") else _compiled(form, data, engine)
+    model = _written(data, form) if form in WRITTEN else _compiled(form, data, engine)
     with model.lock:
         _fill(model, data, bounds)
         status, engine_seconds = _solve(model.program, engine, options, deadline)
@@ -177,7 +181,8 @@ def _solve(
             seconds = time.perf_counter() - start
             if _heard_interrupt(raw):
                 raise KeyboardInterrupt
-            program.unpack_results(raw, chain, inverse)
+            with np.errstate(all="ignore"):  # cells that are negative by a rounding error
+                program.unpack_results(raw, chain, inverse)
         except cp.SolverError:
             return "solver_error", 0.0
     return str(program.status), seconds
@@ -280,7 +285,10 @@ def _written(data: Stack, form: Form) -> _Program:
     left = data.cell_matrix @ t
     left = _with_slack(left, data, constraints, lambda name, _: getattr(data, name))
     totals = left == data.right
-    written = _cells(data, t) if form == "cells" else _whole_table(data, t) / data.unit[0]
+    if form == "huber":
+        written = _huber(data, t, constraints)
+    else:
+        written = _cells(data, t) if form == "cells" else _whole_table(data, t) / data.unit[0]
     program = cp.Problem(cp.Minimize(written), [totals, t >= 0, *constraints])
 
     def deviation() -> FloatArray | None:
@@ -303,8 +311,28 @@ def _cells(data: Stack, t: Any) -> Any:
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
         return data.weight @ cp.kl_div(t, data.prior)
+    if costs.distance.degree is not None:
+        size = costs.weights * costs.rows * costs.scale**costs.distance.degree / costs.unit
+        return size @ costs.distance.cell_expression(cp.multiply(1 / costs.rows, t), data.prior / costs.rows)
     per_row = cp.multiply(costs.scale / costs.rows, t)
     return (costs.weights * costs.rows / costs.unit) @ costs.distance.cell_expression(per_row, costs.prior)
+
+
+def _huber(data: Stack, t: Any, constraints: list[Any]) -> Any:
+    """Sum of w m times the least of a^2 / 2 + delta abs(y - a), for the difference y of a row.
+
+    Both parts are scaled so that they are about 1, however large delta is in a problem's units.
+    """
+    import cvxpy as cp
+
+    costs = data.costs
+    assert isinstance(costs.distance, Huber)
+    n = data.n_cells
+    size = costs.weights * costs.rows / costs.unit
+    a, p, q = cp.Variable(n), cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
+    per_row = np.broadcast_to(costs.scale / costs.rows, n)
+    constraints.append(t == data.prior + cp.multiply(1 / (per_row * np.sqrt(size)), a) + p - q)
+    return cp.sum_squares(a) / 2 + (size * costs.distance.delta * per_row) @ (p + q)
 
 
 def _whole_table(data: Stack, t: Any) -> Any:

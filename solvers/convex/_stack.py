@@ -298,7 +298,8 @@ def _unit(reduction: Reduction, distance: Distance, v: FloatArray, scale: float)
     if distance.separable:
         return float(np.median(cell_costs(reduction, distance).cost((v + 1.0) * scale))) or scale
     prior = reduction.problem.prior
-    return distance.value(prior + scale * reduction.allowed[reduction.class_of], prior) or scale
+    change = scale * np.random.default_rng(0).random(prior.shape) * reduction.allowed[reduction.class_of]
+    return distance.value(prior + change, prior) or scale
 
 
 def _with_constraints(reduction: Reduction) -> tuple[sparse.csr_array, FloatArray, FloatArray, FloatArray]:

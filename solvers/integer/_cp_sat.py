@@ -32,12 +32,14 @@ from aegis_opt.solvers.integer._steps import Steps
 
 _EXACT_LAYERS = 64
 """Cells with at most so many layers get one part per layer."""
+_FINEST = 2.0**28
+"""Parts of a record that a prior is rounded to: beside coefficients of 40 bits, CP-SAT finds no table."""
 _LARGEST_COST = 2.0**61
 """Cost of a table up to which CP-SAT's 64-bit sums cannot overflow."""
 _STEPS_COST = 2.0**44
 """Cost of a table up to which the costs of other distances than l1, l2 and linf are scaled."""
-_MOST_LAYERS = 20_000
-"""Layers of all cells together up to which those distances get a part for each of them."""
+_MOST_LAYERS = 500_000
+"""Layers of all cells together up to which there is room for those costs."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
@@ -54,7 +56,7 @@ def solve_cp_sat(
     search = _Search(reduction, rng, deadline)
     records = float(search.upper.sum()) + 1.0
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
-    goal = target(reduction, 2.0**50 / (2.0 * most * records))
+    goal = target(reduction, min(2.0**50 / (2.0 * most * records), _FINEST))
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
     squares_fit = 2.0 * most * records * squares.scale <= _LARGEST_COST
     if distance.name == "l2":
@@ -70,7 +72,7 @@ def solve_cp_sat(
         slack = search.minimise_largest(goal) / goal.scale
     else:
         costs = cell_costs(reduction, distance)
-        steps = Steps.of(costs, goal, search.upper, _STEPS_COST / records, _MOST_LAYERS)
+        steps = Steps.of(costs, goal, search.upper, _STEPS_COST / records, _EXACT_LAYERS)
         _require_room(steps, distance)
         slack = search.minimise(steps) / steps.factor
     timed_out = slack > 0
@@ -88,12 +90,12 @@ def solve_cp_sat(
 
 
 def _require_room(steps: Steps, distance: Distance) -> None:
-    """Refuse cells of so many layers that a part for each of them would take too long."""
+    """Refuse cells of so many layers that there is no room for their costs."""
     layers = int(steps.top.sum())
     if layers > _MOST_LAYERS:
         raise InvalidOption(
-            f"solver 'integer' needs CP-SAT for these totals, and the norm {distance.name!r} takes {layers} "
-            f"parts there, more than {_MOST_LAYERS}; use norm='l1', 'l2' or 'linf', or solver='convex' with "
+            f"solver 'integer' needs CP-SAT for these totals, and the norm {distance.name!r} needs {layers} "
+            f"costs there, more than {_MOST_LAYERS}; use norm='l1', 'l2' or 'linf', or solver='convex' with "
             "rounding='nearest'"
         )
 

@@ -98,10 +98,29 @@ class Steps(LayeredCost):
         return float(most.sum())
 
     def tangents(self, layers: IntArray, upper: IntArray) -> Segments:
-        """Every layer, whatever `layers`: CP-SAT gets all of them."""
-        del layers
-        zero = np.zeros_like(upper)
-        return self.segments(zero, zero, upper)
+        """The largest of the tangents at the given layers, on whole totals."""
+        cell, layer = np.unique(layers, axis=0).T
+        slope = self._rounded(_steps(_chosen(self.costs, cell), layer))
+        new = (np.diff(cell, prepend=-1) != 0) | (np.diff(slope, prepend=0) != 0)
+        cell, layer, slope = cell[new], layer[new], slope[new]
+        ends, sums = self._sums
+        at_zero = self.multiplicity[cell] * (sums[ends[cell] + layer] - slope * layer)  # of each tangent
+        next_is_same = np.append(cell[1:] == cell[:-1], False)
+        fall, rise = at_zero - np.roll(at_zero, -1), np.where(next_is_same, np.roll(slope, -1) - slope, 1)
+        low, rest = np.divmod(fall, rise)
+        end = np.where(next_is_same, low, upper[cell])
+        begin = np.where(next_is_same, low + (rest > 0), 0)  # of the next tangent
+        start = np.where(np.append(False, next_is_same[:-1]), np.roll(begin, 1), 0)
+        kink = np.flatnonzero(next_is_same & (rest > 0))
+        step = at_zero[kink + 1] + slope[kink + 1] * begin[kink] - at_zero[kink] - slope[kink] * end[kink]
+        pieces = (
+            np.concatenate([cell, cell[kink]]),
+            np.concatenate([start, end[kink]]),
+            np.concatenate([end, begin[kink]]),
+            np.concatenate([slope, step]),
+        )
+        order = np.lexsort(pieces[1::-1])
+        return Segments(*(part[order] for part in pieces))
 
     def value(self, totals: IntArray) -> IntArray:
         base, extra = np.divmod(totals, self.multiplicity)

@@ -2,17 +2,17 @@
 
 The unknowns are the label shares p(y | a) = X(a, y) / r(a) of the values that have a place in the order and
 records. Cells that a total of 0 or a structural zero empties, and cells that follow from totals by
-subtraction, are no unknowns. Values without a place keep what the table of maximum entropy gives them. With two
-labels and a histogram, p(1 | a) = 1 - p(0 | a), and only the shares of the first label are unknown.
+subtraction, are no unknowns. Values without a place keep what the table of maximum entropy gives them. With
+two labels and a histogram, p(1 | a) = 1 - p(0 | a), and only the shares of the first label are unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from aegis_opt.distances._roughness import Curves, Roughness
 from aegis_opt.problem._elimination import eliminate
@@ -21,6 +21,9 @@ from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray, Margin, o
 from aegis_opt.problem._presolve import independent
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.smooth._quadratic import Quadratic
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LARGEST_EXACT = 2.0**53  # whole numbers below are subtracted without rounding
 
@@ -60,7 +63,7 @@ def smooth_program(
     place[curves.rows] = np.arange(len(curves.rows))
     unknown = open_cells(problem.margins, problem.structural_zeros) & (records > 0)[:, None]
     table = np.where(records[:, None] > 0, 0.0, fitted)
-    equations = _Equations.of(problem, unknown.ravel(), table)
+    equations = _KnownTotals.of(problem, unknown.ravel(), table)
     equations.settle()
     table, unknown = equations.table.reshape(n, k), equations.unknown.reshape(n, k)
     mirrored = None
@@ -96,7 +99,7 @@ def smooth_program(
 
 
 @dataclass(eq=False)
-class _Equations:
+class _KnownTotals:
     """Totals over the unknown cells, in records: matrix (totals x n k cells) and right-hand side."""
 
     matrix: sparse.csr_array
@@ -105,7 +108,9 @@ class _Equations:
     table: FloatArray  # values of the known cells
 
     @classmethod
-    def of(cls, problem: Problem, unknown: BoolArray, table: FloatArray) -> _Equations:
+    def of(cls, problem: Problem, unknown: BoolArray, table: FloatArray) -> _KnownTotals:
+        from scipy import sparse
+
         rows, columns, right = [], [], []
         size = 0
         for members, totals in _totals(problem):
@@ -144,7 +149,7 @@ class _Equations:
 
 
 def _totals(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield what is known as (total that each cell belongs to or -1, totals), by disjoint groups where it can.
+    """Yield what is known: the total that each cell belongs to (or -1), and the totals.
 
     Totals of several views often give those of their common refinement by subtraction; these are local and
     independent of each other, where the views' own totals overlap.
@@ -159,8 +164,9 @@ def _totals(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
         if margin.kind == "view":
             merged.append(Margin(margin.name, margin.rows[first], margin.columns, margin.totals))
         else:
-            sums = np.bincount(classes, margin.totals[:, 0], n_classes)[:, None]
-            merged.append(Margin("", np.arange(n_classes), margin.columns, sums, "histogram"))
+            sums = np.bincount(classes, margin.totals[:, 0], n_classes).astype(np.float64)
+            rows = np.arange(n_classes, dtype=np.int64)
+            merged.append(Margin("", rows, margin.columns, sums[:, None], "histogram"))
     kept = list(independent(merged))
     members = [margin.cells() for margin in kept]
     totals = np.concatenate([margin.totals.ravel() for margin in kept])
@@ -208,6 +214,8 @@ def _in_shares(
     A: sparse.csr_array, b: FloatArray, records: FloatArray
 ) -> tuple[sparse.csr_array, FloatArray]:
     """Equations for shares instead of records, each scaled to a largest coefficient of 1."""
+    from scipy import sparse
+
     shares = (A @ sparse.diags_array(records)).tocsr()
     if not shares.shape[0]:
         return shares, b
@@ -219,6 +227,8 @@ def _differences(
     curves: Curves, roughness: Roughness, table: FloatArray, unknown: BoolArray, first_only: bool
 ) -> tuple[sparse.csr_array, FloatArray, FloatArray, float]:
     """Differences of the unknown cells' curves: matrix, offset by known cells, weights, known roughness."""
+    from scipy import sparse
+
     D, weights = roughness.differences(curves)
     labels = 1 if first_only else table.shape[1]
     open_here = unknown[curves.rows, :labels]

@@ -13,9 +13,9 @@ Not for
     of maximum entropy and says so. Not for extra linear constraints: use solver "convex" with
     norm="roughness".
 
-Ties. Where tables are equally smooth (second differences of one group, masked labels), the one nearest to the
-table of maximum entropy is returned: its squared distance, as a mean over the records, is added to the objective
-with a weight of 1e-9 times the roughness of a wave (`Roughness.of_a_wave`), on top of `entropy`.
+Ties. Where tables are equally smooth (second differences of one group, masked labels), the one nearest to
+the table of maximum entropy is returned: its squared distance, as a mean over the records, is added to the
+objective with a weight of 1e-9 times the roughness of a wave (`Roughness.of_a_wave`), on top of `entropy`.
 
 Certificate. Weak duality by own arithmetic (`Quadratic.bound`): `gap` = (objective - bound) / max(objective,
 roughness of a wave of one percentage point), the objective being that sum. Optimality counts as proved where
@@ -49,8 +49,8 @@ TIE_BREAK = 1e-9  # least pull to the table of maximum entropy, in units of a wa
 RESOLUTION = 1e-4  # squared amplitude of a wave: gaps are relative to its roughness or more
 ORDINALS = {1: "first", 2: "second", 3: "third"}
 NOMINAL = (
-    "the attribute is nominal (its values have no positions), so that nothing can be smooth along it: this is "
-    "the table of maximum entropy. Give Problem(positions=...) if the values have an order."
+    "the attribute is nominal (its values have no positions), so that nothing can be smooth along it: this "
+    "is the table of maximum entropy. Give Problem(positions=...) if the values have an order."
 )
 TOO_FEW = (
     "fewer than three values have a place in the order and records: the smoothest table is that of maximum "
@@ -100,7 +100,7 @@ class Smooth(Reconstructor):
         for option in ("order", "weights"):  # lists, as files and command lines have them
             if isinstance(value := getattr(self, option), list):
                 object.__setattr__(self, option, tuple(value))
-        Roughness(self.order, self.weights, self.positions)
+        _ = self.distance  # checks the options
         number("entropy", self.entropy, least=0)
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
@@ -111,12 +111,8 @@ class Smooth(Reconstructor):
         return self.distance.name
 
     @property
-    def distance(self) -> Distance:
+    def distance(self) -> Roughness:
         """The roughness that is minimised."""
-        return self._roughness
-
-    @property
-    def _roughness(self) -> Roughness:
         return Roughness(self.order, self.weights, self.positions)
 
     @property
@@ -134,7 +130,7 @@ class Smooth(Reconstructor):
         """Find the smoothest table."""
         start = time.perf_counter()
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        fitted = IPF().solve(problem)
+        fitted = IPF(time_limit=self.time_limit).solve(problem)
         curves = Curves.of_problem(problem)
         if curves is None:
             warning = NOMINAL if problem.positions is None else TOO_FEW
@@ -150,14 +146,12 @@ class Smooth(Reconstructor):
     def _smoothest(
         self, problem: Problem, curves: Curves, fitted: Solution, start: float, late: Callable[[], bool]
     ) -> Solution:
+        from aegis_opt.solvers.smooth._minimise import minimise
         from aegis_opt.solvers.smooth._program import smooth_program
-        from aegis_opt.solvers.smooth._quadratic import minimise
 
-        roughness = self._roughness
+        roughness = self.distance
         wave = roughness.of_a_wave
-        posed = smooth_program(
-            problem, curves, roughness, self.entropy + TIE_BREAK * wave, fitted.table
-        )
+        posed = smooth_program(problem, curves, roughness, self.entropy + TIE_BREAK * wave, fitted.table)
         resolution = RESOLUTION * wave
         built = time.perf_counter()
         program = posed.quadratic

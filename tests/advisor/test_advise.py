@@ -175,7 +175,8 @@ def test_progress_is_told(summary: ao.Summary) -> None:
         ({"replicates": 0}, "replicates"),
         ({"replicates": 3}, "not random"),
         ({"rounding": "up"}, "unknown rounding"),
-        ({"norm": "l1"}, "no option 'norm'"),
+        ({"norm": "l1"}, "'ipf' cannot minimise the norm 'l1'"),
+        ({"solver": "sampling", "norm": "l1"}, "no option 'norm'"),
         ({"histograms": "no"}, "histograms must be True or False"),
     ],
 )

@@ -30,7 +30,7 @@ def sample(rng: np.random.Generator, n: int) -> pd.DataFrame:
 def mean_scores(measure: str, n: int, draws: int = 4000) -> dict[str, float]:
     """The score of each configuration, in the mean over samples; written without the library's code."""
     rng, rho = np.random.default_rng(99), get_measure(measure)
-    values = {"a": {}, "b": {}}
+    values: dict[str, dict[bool, float]] = {}
     for name, given, groups in (("a", P_A, A_GROUPS), ("b", P_B, np.arange(3))):
         tables = rng.multinomial(n, (given * P_LABEL).ravel(), size=draws).reshape(draws, len(given), 2)
         merged = np.zeros((draws, groups.max() + 1, 2))
@@ -54,7 +54,7 @@ def test_intervals_hold_the_true_difference_as_often_as_they_say(measure: str) -
         advice = ao.advise(summary, measure, seed=seed, bootstrap=100)
         for row in advice.ranking.itertuples():
             true = sign * (truth[advice.best] - truth[row.configuration])
-            held[row.configuration] += row.difference_low - 1e-9 <= true <= row.difference_high + 1e-9
+            held[row.configuration] += int(row.difference_low - 1e-9 <= true <= row.difference_high + 1e-9)
     assert min(held.values()) >= 0.90 * samples, held
 
 

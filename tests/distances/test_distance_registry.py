@@ -28,6 +28,7 @@ class Halved(L2):
     def __init__(self) -> None:
         super().__init__()
         self.name = "halved"
+        self.degree: float | None = 2.0
 
     def of_sum(self, total: Any) -> Any:
         return total / 2
@@ -48,7 +49,17 @@ class WrongInverse(Halved):
         return np.maximum(u + slope, 0.0)
 
 
+class WrongDegree(Halved):
+    def __init__(self) -> None:
+        super().__init__()
+        self.degree = 1.0
+
+
 class NotStrict(Halved):
+    def __init__(self) -> None:
+        super().__init__()
+        self.degree = None
+
     def cost(self, x: Any, u: Any) -> Any:
         return np.maximum(np.abs(x - u) - 1.0, 0.0)
 
@@ -94,6 +105,7 @@ def untouched() -> Iterator[None]:
         (ConcaveTable(), "'concave-table' is not convex"),
         (WrongDerivative(), "`derivative` is not the derivative of `cost`"),
         (WrongInverse(), "`inverse` is not the inverse of `derivative`"),
+        (WrongDegree(), "`degree` is another one"),
         (NotStrict(), "not strictly convex, as it says"),
         (InfiniteAtZero(), "`finite_at_zero` does not agree"),
         (NotAtPrior(), "at its prior is not 0"),

@@ -154,7 +154,7 @@ def test_progress_counts_up_to_the_end() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"solvers": ["nothing"]}, ao.UnknownSolver, "known: convex, .*ipf"),
+        ({"solvers": ["nothing"]}, ao.UnknownSolver, "known: auto, convex, .*ipf"),
         ({"measures": ["nothing"]}, ao.errors.UnknownMeasure, "known: chi2"),
         ({"solvers": []}, ao.errors.InvalidInput, "at least one solver"),
         ({"measures": []}, ao.errors.InvalidInput, "at least one measure"),

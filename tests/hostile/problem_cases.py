@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from families import family
-from random_problems import Known, Wishes, contradicted, random_groups, random_known
+from random_problems import ACCURACY, MODELLED, Known, Wishes, contradicted, random_groups, random_known
 
 import aegis_opt as ao
 from aegis_opt.analysis import optimal_range
-from aegis_opt.distances import NORMS
+from aegis_opt.distances import NORMS, get_distance
 from aegis_opt.errors import InfeasibleProblem, InvalidOption, RoundingImpossible
 from aegis_opt.problem import Problem
 from aegis_opt.rounding import ROUNDINGS
+from aegis_opt.solvers.integer import Integer
+from aegis_opt.solvers.ipf import IPF
 from aegis_opt.solvers.reconstruction import Status
 
 MET = (Status.OPTIMAL, Status.FEASIBLE, Status.TIME_LIMIT)
@@ -25,12 +27,16 @@ PLAIN = Wishes(constraints=False)
 def options_for(rng: np.random.Generator, known: Known, whole: bool) -> dict[str, Any]:
     """A solver that takes the problem."""
     solvers: list[dict[str, Any]] = [{"solver": "convex", "norm": norm} for norm in NORMS]
-    if not known.constraints:
+    if known.constraints:  # engines give up where a prior is a million times too large for a cell
+        solvers = [options for options in solvers if options["norm"] != "neyman"]
+    else:
         solvers += [{"solver": "ipf"}] * 3
+        solvers += [{"solver": "ipf", "norm": norm} for norm in NORMS if IPF.takes(get_distance(norm))]
         if whole and len(known.views) == 1 and known.views[0][2].shape[1] == known.shape[1]:
             solvers += [{"solver": "sampling"}]
     if whole:
-        solvers += [{"solver": "integer", "norm": norm, "time_limit": 2.0} for norm in ("l1", "l2", "linf")]
+        able = [norm for norm in NORMS if Integer.takes(get_distance(norm))]
+        solvers += [{"solver": "integer", "norm": norm, "time_limit": 2.0} for norm in able]
     return solvers[rng.integers(len(solvers))]
 
 
@@ -43,8 +49,10 @@ def feasible_totals_are_met(seed: int) -> None:
     options = options_for(rng, known, whole)
     try:
         result = ao.reconstruct(known.problem(), **options)
-    except InvalidOption:  # squares of many records, where only CP-SAT would do
-        if not (options["solver"] == "integer" and options["norm"] == "l2" and known.records > 1e7):
+    except InvalidOption:  # costs of many records, where only CP-SAT would do
+        most = 1e7 if options["norm"] == "l2" else 1e3
+        simple = options["norm"] in ("l1", "linf")
+        if options["solver"] != "integer" or simple or known.records <= most:
             raise
         return
     found = known.violation(result.table)
@@ -67,7 +75,7 @@ def fractional_totals_of_three_views_are_met(seed: int) -> None:
     records = 10 ** rng.uniform(7, 14)
     truth = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
     problem = Problem.from_table(truth, [random_groups(rng, 8) for _ in range(3)])
-    for options in ({"solver": "ipf"}, {"solver": "convex", "norm": NORMS[seed % 4]}):
+    for options in ({"solver": "ipf"}, {"solver": "convex", "norm": NORMS[seed % len(NORMS)]}):
         result = ao.reconstruct(problem, **options)
         assert result.status in MET, (options, result)
 
@@ -124,15 +132,16 @@ def convex_tables_are_closest(seed: int) -> None:
     """The distance of `convex` and `ipf` is the least one of a model of the full problem."""
     rng = np.random.default_rng(seed)
     known, _ = random_known(rng, Wishes())
-    norm = NORMS[rng.integers(4)]
+    norm = MODELLED[rng.integers(len(MODELLED))]
     use_ipf = norm == "kl" and not known.constraints and rng.random() < 0.5
     options = {"solver": "ipf"} if use_ipf else {"solver": "convex", "norm": norm}
     result = ao.reconstruct(known.problem(), **options)
     best = known.least_distance(norm)
     size = max(best, known.records, float(known.start.sum()))
-    assert result.objective <= best + 1e-5 * size, (options, result.objective, best)
+    slack = ACCURACY[norm] * size
+    assert result.objective <= best + slack, (options, result.objective, best)
     if result.optimal:
-        assert result.objective >= best - 1e-5 * size, (options, result.objective, best)
+        assert result.objective >= best - slack, (options, result.objective, best)
 
 
 @family(seconds=0.04)

@@ -33,7 +33,12 @@ from benchmarks.paper.experiments.end_to_end import side_by_side
 from benchmarks.paper.experiments.k_anonymity import anonymous_configurations, hierarchy_of
 
 SMALL = Settings(
-    cases=(Case.of(clinic(200)),), measures=("mi",), classifiers=("nb",), configurations=3, small=True
+    cases=(Case.of(clinic(200)),),
+    measures=("mi",),
+    classifiers=("nb",),
+    configurations=3,
+    repeats=1,
+    small=True,
 )
 
 

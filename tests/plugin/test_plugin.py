@@ -93,7 +93,9 @@ def test_the_distance_works_in_every_solver_that_its_flags_admit_and_in_comparis
     assert "cressie_read" in answer["distances"]  # type: ignore[operator]
     assert answer["norm"] == "cressie_read=0.666667"
     assert answer["optimal"] == [True, True, True]
-    fitted, continuous, whole = answer["objectives"]  # type: ignore[misc]
+    objectives = answer["objectives"]
+    assert isinstance(objectives, list)
+    fitted, continuous, whole = objectives
     assert fitted == pytest.approx(continuous, rel=1e-6)
     assert fitted <= whole
     assert answer["compared"] == ["cressie_read=0.5"]

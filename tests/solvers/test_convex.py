@@ -309,3 +309,39 @@ def test_a_long_column_is_solved_in_well_under_its_full_size() -> None:
         assert result.residual < 1e-6
         assert result.gap < 1e-7
         assert {"build", "model", "solve", "polish", "check"} <= set(result.seconds)
+
+
+@pytest.mark.parametrize("records", [1e6, 2e9, 1e13])
+def test_the_huber_distance_of_many_records_is_solved(records: float) -> None:
+    """Beside cells of 1e8 records, squares of up to one record made every engine call it infeasible."""
+    rng = np.random.default_rng(50179)
+    truth = records * rng.dirichlet(np.ones(24)).reshape(8, 3)
+    groups = [np.unique(rng.integers(0, 4, 8), return_inverse=True)[1] for _ in range(3)]
+    result = ao.reconstruct(ao.Problem.from_table(truth, groups), "convex", norm="huber")
+    assert result.status is ao.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("norm", ["reverse_kl", "chi2", "neyman", "hellinger", "lp=1.5", "huber"])
+@pytest.mark.parametrize("records", [1e-2, 1e4, 1e12])
+def test_every_distance_takes_constraints_whatever_the_unit_of_the_counts(norm: str, records: float) -> None:
+    """Written in records, the costs of 1e12 of them made engines call what has solutions infeasible."""
+    rng = np.random.default_rng(60030)
+    truth = records * rng.dirichlet(np.ones(12)).reshape(4, 3)
+    first = np.zeros((4, 3))
+    first[0, 0] = 1.0
+    known = ao.Problem.from_table(truth, [0, 0, 1, 1])
+    limit = LinearConstraint(first, lower=0.9 * truth[0, 0], upper=1.1 * truth[0, 0])
+    problem = ao.Problem(known.views, known.histogram, constraints=[limit])
+    result = ao.reconstruct(problem, "convex", norm=norm)
+    assert result.status in (ao.Status.OPTIMAL, ao.Status.FEASIBLE)
+
+
+def test_roughness_without_positions_is_the_divergence_with_all_its_means() -> None:
+    """Where engines give up on 9e13 fractional records, Newton's method finds the divergence alone."""
+    rng = np.random.default_rng(80013)
+    truth = 10 ** rng.uniform(7, 14) * rng.dirichlet(np.ones(24)).reshape(8, 3)
+    groups = [np.unique(rng.integers(0, rng.integers(1, 9), 8), return_inverse=True)[1] for _ in range(3)]
+    problem = ao.Problem.from_table(truth, groups)
+    rough, plain = (ao.reconstruct(problem, "convex", norm=norm) for norm in ("roughness", "kl"))
+    assert rough.status is plain.status
+    assert np.array_equal(rough.table, plain.table)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+import aegis_opt as ao
 from aegis_opt.distances import distance
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._presolve import reduce
@@ -169,3 +170,17 @@ def test_the_flow_is_at_least_a_hundred_times_faster_than_cp_sat():
             times.append(time.perf_counter() - start)
         seconds[engine] = min(times)
     assert seconds["cp-sat"] > 100 * seconds["flow"]
+
+
+def test_a_prior_of_many_digits_does_not_keep_cp_sat_from_a_small_table() -> None:
+    """Rounded to 2^-40 of a record, this prior gave coefficients beside which no table came in a minute."""
+    prior = [
+        [1.98494464, 0.21441197, 2.75759681],
+        [2.5360607, 2.48361088, 2.65596136],
+        [2.94592947, 1.50002218, 2.36309966],
+    ]
+    limit = ao.problem.LinearConstraint([[-2, -1, -1], [1, -2, 1], [-1, 1, 1]], lower=-5)
+    problem = ao.Problem([ao.View([0, 0, 0], [[5, 1, 3]])], [3, 4, 2], prior, constraints=[limit])
+    result = ao.reconstruct(problem, "integer", norm="linf", time_limit=30.0, seed=40007)
+    assert result.status is ao.Status.OPTIMAL
+    assert result.objective == pytest.approx(1.94592947)

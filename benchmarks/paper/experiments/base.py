@@ -68,6 +68,8 @@ class Settings:
         Use only the first so many of each data set.
     n_jobs : int
         Processes to train classifiers on; times are then those of a loaded machine.
+    repeats : int
+        How many times the records are split anew where accuracies are averaged.
     hierarchies : Path, optional
         Folder of generalisation hierarchies, one CSV file per attribute.
     small : bool
@@ -84,6 +86,7 @@ class Settings:
     classifiers: tuple[str, ...] | None = None
     configurations: int | None = None
     n_jobs: int = 1
+    repeats: int = 3
     hierarchies: Path | None = None
     small: bool = False
     cache: Path | None = None
@@ -91,6 +94,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed, least=0, most=2**32 - 1)
+        whole_number("repeats", self.repeats, least=1)
         if self.configurations is not None:
             whole_number("configurations", self.configurations, least=1)
         if not self.measures:
@@ -130,6 +134,8 @@ class Experiment:
         Whether it runs on the configurations of the data sets (else it makes its own).
     notes : str
         How this differs from the paper, printed with the results.
+    page : callable, optional
+        From the tables to a page in Markdown.
     """
 
     name: str
@@ -142,6 +148,7 @@ class Experiment:
     needs_data: bool = True
     needs_configurations: bool = True
     notes: str = ""
+    page: Callable[[Tables], str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +175,17 @@ class ExperimentResult:
         return "\n\n".join(parts)
 
     def write(self, folder: Path) -> ExperimentResult:
-        """Write each table as CSV and the figure as PNG; return the result that knows its files."""
+        """Write tables as CSV, the page if any, and the figure as PNG; return the result with its files."""
         files = []
         for name, table in {**self.tables, "claims": self.claims}.items():
             if len(table.columns):
                 files.append(folder / f"{self.experiment.name}-{name}.csv")
                 with atomic_path(files[-1]) as path:
                     table.to_csv(path, index=False)
+        if self.experiment.page is not None:
+            files.append(folder / f"{self.experiment.name}.md")
+            with atomic_path(files[-1]) as path:
+                path.write_text(self.experiment.page(self.tables), encoding="utf-8")
         files.append(folder / f"{self.experiment.name}.png")
         with atomic_path(files[-1]) as path:
             self.experiment.draw(self.tables).savefig(path, dpi=150)

@@ -31,6 +31,7 @@ SAMPLING, SAMPLING_FAST = "sampling, row by row", "sampling, from one scan"
 MASCARA, MASCARA_FAST = "mascara, row by row", "mascara, from one scan"
 EXHAUSTIVE = "exhaustive"
 
+_FORM = 2  # of a file of trained scores: the second one has the log-loss
 _REPEATS = 3  # of what takes seconds; the median counts
 
 
@@ -143,11 +144,11 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
     assert isinstance(masks, Configurations)
     frame = read_frame(case)
     parts = []
-    fingerprint = "" if settings.cache is None else f"{scan_case(case).fingerprint}{_digest(frame)}"
+    fingerprint = "" if settings.cache is None else fingerprint_of(case, frame)
     for name in classifiers:
         path = None
         if settings.cache is not None:
-            key = f"{fingerprint}-{settings.seed}-{MAX_CATEGORIES}"
+            key = f"{fingerprint}-{settings.seed}-{MAX_CATEGORIES}-{_FORM}"
             path = settings.cache / f"{case.name}-{name}-{key}.csv"
             if path.exists():
                 parts.append(pd.read_csv(path))
@@ -171,10 +172,11 @@ def trained(case: Case, classifiers: tuple[str, ...], settings: Settings) -> pd.
     return pd.concat(parts, ignore_index=True).assign(dataset=case.name)
 
 
-def _digest(frame: pd.DataFrame) -> str:
-    """Digest of the rows: tables per attribute do not tell how attributes go together."""
+def fingerprint_of(case: Case, frame: pd.DataFrame) -> str:
+    """Digest of the tables and of the rows: tables do not tell how attributes go together."""
     rows = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy()
-    return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()[:16]
+    digest = hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()[:16]
+    return f"{scan_case(case).fingerprint}{digest}"
 
 
 def judged_by_training(picks: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:

@@ -15,12 +15,13 @@ from benchmarks.paper.experiments import (
     k_anonymity,
     mlp,
     parameters,
+    regret,
     scalability,
     tvd,
 )
 from benchmarks.paper.experiments.base import Experiment, ExperimentResult, Settings, judge, new_figure
 
-_MODULES = (end_to_end, mlp, k_anonymity, tvd, histograms, parameters, generalization, scalability)
+_MODULES = (end_to_end, mlp, regret, k_anonymity, tvd, histograms, parameters, generalization, scalability)
 
 EXPERIMENTS: dict[str, Experiment] = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
 """Every experiment, by name."""
@@ -51,8 +52,8 @@ def run_experiment(
     settings : Settings, optional
         Data sets and sizes.
     output : path, optional
-        Folder for NAME-TABLE.csv and NAME.png; trained scores are kept in its folder `trained`, where other
-        experiments find them.
+        Folder for NAME-TABLE.csv, NAME.png and for some NAME.md; trained scores are kept in its folder
+        `trained`, where other experiments find them.
 
     Returns
     -------
