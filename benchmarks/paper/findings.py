@@ -111,7 +111,7 @@ def by_kind(tables: Tables, scope: str, distances: Sequence[str]) -> pd.DataFram
 
 def _kinds(rows: pd.DataFrame, scope: str, distances: Sequence[str]) -> pd.DataFrame:
     part = rows[rows["scope"] == scope]
-    wide = part.pivotas_markdown(index="distance", columns=["kind", "per_value"], values="tvd")
+    wide = part.pivot_table(index="distance", columns=["kind", "per_value"], values="tvd")
     known = [(kind, size) for kind in KINDS for size in ("few", "many") if (kind, size) in wide]
     wide = wide[known].reindex(list(distances))
     wide.columns = pd.Index([", ".join(pair) for pair in known])
@@ -168,7 +168,7 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
             absent.append(f"of {name} {', '.join(lost)} ({why})")
     left_out = f"Left out: {'; '.join(absent)}. " if absent else ""
     lost, made = views["failed"].sum(), views["tables"].sum()
-    each = views.pivotas_markdown(index=["dataset", "scope"], columns="distance", values="tvd")
+    each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
     each = each[list(distances)].sort_index(ascending=[True, False]).reset_index()
     return [
         "## On data sets",
@@ -237,7 +237,7 @@ def _on_quality(quality: pd.DataFrame) -> str:
 
 def _by_family(quality: pd.DataFrame, scope: str, distances: Sequence[str]) -> pd.DataFrame:
     part = quality[quality["scope"] == scope]
-    wide = part.pivotas_markdown(index="family", columns="distance", values="tvd", sort=False)
+    wide = part.pivot_table(index="family", columns="distance", values="tvd", sort=False)
     return wide.reindex(columns=list(distances)).rename_axis(columns=None).reset_index()
 
 
@@ -256,7 +256,7 @@ def _on_families(quality: pd.DataFrame) -> str:
 
 def _whole(quality: pd.DataFrame) -> pd.DataFrame:
     on_base = quality[quality["family"].isin(quality.loc[quality["whole"], "family"])]
-    wide = on_base.pivotas_markdown(
+    wide = on_base.pivot_table(
         index="distance", columns=["scope", "whole"], values="tvd", sort=False
     ).dropna()
     found = {
