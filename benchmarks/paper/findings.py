@@ -167,7 +167,7 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
         for why, lost in rows[rows["left_out"] != ""].groupby("left_out")["attribute"]:
             absent.append(f"of {name} {', '.join(lost)} ({why})")
     left_out = f"Left out: {'; '.join(absent)}. " if absent else ""
-    lost, made = views["failed"].sum(), views["tables"].sum()
+    failed, made = views["failed"].sum(), views["tables"].sum()
     each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
     each = each[list(distances)].sort_index(ascending=[True, False]).reset_index()
     return [
@@ -175,7 +175,7 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
         f"Attributes by records per value: {'; '.join(named)}. Of each attribute, the first {MOST_VIEWS} "
         "different views of the configurations are used, or as many as there are, without those that leave "
         f"it unmasked or suppress it. {left_out}Numbers that are codes are nominal. Every attribute counts "
-        f"once; {lost} of {made} tables failed. The distribution behind the records is unknown, so there are "
+        f"once; {failed} of {made} tables failed. The distribution behind the records is unknown, so there are "
         "no limits here.",
         *(_described(_kinds(views, scope, distances), TITLES[scope]) for scope in SCOPES),
         f"By data set:\n\n{as_markdown(each)}",
