@@ -89,8 +89,14 @@ def _left_out(records: int, values: int, views: int) -> str:
 
 
 def distances_of_views(reconstructions: pd.DataFrame, attributes: pd.DataFrame) -> pd.DataFrame:
-    """Give each attribute its mean TVD per variant and scope; equal views count once, a failure counts 1."""
+    """Give each attribute its mean TVD per variant and scope; equal views count once, a failure counts 1.
+
+    The columns `tables` and `failed` count.
+    """
     keys = ["dataset", "attribute", "variant", "scope"]
-    tables = reconstructions.assign(tvd=penalised(reconstructions, None)["tvd"])
-    found = tables.drop_duplicates([*keys, "table"]).groupby(keys)["tvd"].mean().reset_index()
+    tables = reconstructions.assign(
+        tvd=penalised(reconstructions, None)["tvd"], failed=reconstructions["tvd"].isna()
+    )
+    groups = tables.drop_duplicates([*keys, "table"]).groupby(keys)
+    found = groups.agg(tvd=("tvd", "mean"), tables=("tvd", "size"), failed=("failed", "sum")).reset_index()
     return attributes[attributes["left_out"] == ""].drop(columns="left_out").merge(found, on=keys[:2])

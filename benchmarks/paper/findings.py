@@ -23,11 +23,12 @@ _INTRODUCTION = """\
 ```
 
 This page is the file `out/norms.md` that the command writes. Tables are reconstructed from masked ones by
-each distance to the even prior, histograms known, and compared with the raw table by *total variation
-distance* (TVD, the share of the records that would have to change their cell). `smooth` minimises the
-roughness of first differences, *smooth, second* that of second differences, and `auto` chooses between
-these and `kl` by held-out views. A nominal attribute has no roughness: there all three are `kl`. With an
-even prior, `chi2` and `l2` have the same closest table."""
+each distance to the even prior, histograms known, from one view (*single*) or from all views together
+(*pooled*), and compared with the raw table by *total variation distance* (TVD, the share of the records
+that would have to change their cell). `smooth` minimises the roughness of first differences,
+`smooth[order=2]` that of second differences, and `auto` chooses between these and `kl` by held-out views.
+A nominal attribute has no roughness: there all three are `kl`. With an even prior, `chi2` and `l2` have
+the same closest table."""
 
 _FAMILIES = """\
 {count} synthetic families with known truth (seed {seed}): for ordered and for nominal attributes a base
@@ -39,11 +40,11 @@ have *few*. Means over families, attributes and configurations; a table that fai
 _LIMITS = """\
 The last two rows are not distances but limits, computed from the distribution P(a, y) from which the N
 records of a family were drawn. *{known}* is the table closest to N P(a, y), by Kullback-Leibler
-divergence, among those that meet the same totals: a method that has to guess the distribution cannot hope
-for more. *{sample}* is the mean TVD between two tables of N records, both drawn from P(a, y): how far one
-sample is from another. A table that knows nothing of these records but their distribution, and has the
-noise of a sample, is that far off. A table can be closer if it meets totals of these very records, or if
-it has no noise."""
+divergence, among those that meet the same totals: a method that has to guess the distribution can hardly
+come closer, but for chance. *{sample}* is the mean TVD between two tables of N records, both drawn from
+P(a, y): how far one sample is from another. A table that knows nothing of these records but their
+distribution, and has the noise of a sample, is that far off. A table can be closer if it meets totals of
+these very records, or if it has no noise."""
 
 
 def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
@@ -66,8 +67,7 @@ def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
         _FAMILIES.format(
             count=fractional["family"].nunique(), seed=seed, many=MANY, varied=_varied(fractional)
         ),
-        *(f"{TITLES[scope]}:\n\n{as_markdown(by_kind(tables, scope, distances))}" for scope in SCOPES),
-        *(_on_kinds(by_kind(tables, scope, distances), TITLES[scope]) for scope in SCOPES),
+        *(_described(by_kind(tables, scope, distances), TITLES[scope]) for scope in SCOPES),
         _LIMITS.format(known=TRUTH_KNOWN, sample=ANOTHER_SAMPLE),
         _on_limits(fractional, tables["limits"]),
         *(_on_data(tables, distances) if "views" in tables else ()),
@@ -78,14 +78,11 @@ def write_summary(tables: Tables, distances: Sequence[str], seed: int) -> str:
         as_markdown(_overall(fractional, distances)),
         _on_quality(fractional),
         "## By family",
-        *(
-            f"TVD, {TITLES[s].lower()}:\n\n{as_markdown(_by_family(fractional, s, distances))}"
-            for s in SCOPES
-        ),
+        *(f"{TITLES[s]}, TVD:\n\n{as_markdown(_by_family(fractional, s, distances))}" for s in SCOPES),
         _on_families(fractional),
         "## Whole tables",
         "The closest whole tables (`integer`) beside the closest fractional ones, mean TVD over the two base "
-        "cases. With the other distances an empty cell is infinitely far, or they are not sums over cells.",
+        "cases. The other distances are infinite where a cell is empty, or compare neighbouring values.",
         as_markdown(_whole(quality)),
         _on_whole(_whole(quality)),
         "## Equally good answers",
@@ -121,17 +118,17 @@ def _kinds(rows: pd.DataFrame, scope: str, distances: Sequence[str]) -> pd.DataF
     return wide.reset_index()
 
 
-def _on_kinds(table: pd.DataFrame, title: str) -> str:
-    """Name the closest and the farthest of each kind."""
+def _described(table: pd.DataFrame, title: str) -> str:
+    """Show the mean TVD by kind of attribute, and name the closest and the farthest of each."""
     wide = table.set_index("distance").drop([TRUTH_KNOWN, ANOTHER_SAMPLE], errors="ignore")
     lines = []
     for kind, tvd in wide.items():
         least, most = tvd.min(), tvd.max()
         lines.append(
-            f"- {title}, {kind} records per value: the closest is {_all_at(tvd, least)} with {least:.3f}"
-            f"{_of_kl(tvd, least)}, the farthest {_all_at(tvd, most)} with {most:.3f}{_of_kl(tvd, most)}."
+            f"- {kind} records per value: closest {_all_at(tvd, least)} with {least:.3f}{_of_kl(tvd, least)}"
+            f", farthest {_all_at(tvd, most)} with {most:.3f}{_of_kl(tvd, most)}."
         )
-    return "\n".join(lines)
+    return "\n\n".join([f"{title}, mean TVD:", as_markdown(table), "\n".join(lines)])
 
 
 def _of_kl(tvd: pd.Series, value: float) -> str:
@@ -169,23 +166,19 @@ def _on_data(tables: Tables, distances: Sequence[str]) -> list[str]:
         named.append(f"{name}: {counts or 'none'}")
         for why, lost in rows[rows["left_out"] != ""].groupby("left_out")["attribute"]:
             absent.append(f"of {name} {', '.join(lost)} ({why})")
-    left_out = f"Left out are {'; '.join(absent)}. " if absent else ""
-    wide = {scope: _kinds(views, scope, distances) for scope in SCOPES}
+    left_out = f"Left out: {'; '.join(absent)}. " if absent else ""
+    failed, made = views["failed"].sum(), views["tables"].sum()
     each = views.pivot_table(index=["dataset", "scope"], columns="distance", values="tvd")
-    each = each[list(distances)].reset_index()
-    each["scope"] = each["scope"].map(TITLES)
+    each = each[list(distances)].sort_index(ascending=[True, False]).reset_index()
     return [
         "## On data sets",
         f"Attributes by records per value: {'; '.join(named)}. Of each attribute, the first {MOST_VIEWS} "
         "different views of the configurations are used, or as many as there are, without those that leave "
-        f"it unmasked or suppress it. {left_out}Numbers that are codes are nominal. The distribution behind "
-        "the records is unknown, so there are no limits here.",
-        *(
-            f"Mean TVD over attributes, {TITLES[scope].lower()}:\n\n{as_markdown(wide[scope])}"
-            for scope in SCOPES
-        ),
-        *(_on_kinds(wide[scope], TITLES[scope]) for scope in SCOPES),
-        f"The same by data set:\n\n{as_markdown(each)}",
+        f"it unmasked or suppress it. {left_out}Numbers that are codes are nominal. Every attribute counts "
+        f"once; {failed} of {made} tables failed. The distribution behind the records is unknown, so there are "
+        "no limits here.",
+        *(_described(_kinds(views, scope, distances), TITLES[scope]) for scope in SCOPES),
+        f"By data set:\n\n{as_markdown(each)}",
     ]
 
 
@@ -229,7 +222,8 @@ def _on_quality(quality: pd.DataFrame) -> str:
             lines.append(f"- {title}: every distance has failed runs, so their deviations are not compared.")
         tau = part.groupby("distance")["tau"].mean().dropna()
         if len(tau):
-            lines.append(f"- {title}: Kendall's tau is {tau.min():.2f} to {tau.max():.2f}.")
+            to = "" if np.isclose(tau.min(), tau.max()) else f" to {tau.max():.2f}"
+            lines.append(f"- {title}: Kendall's tau is {tau.min():.2f}{to}.")
         silent = part.groupby("distance")["no_winner"].mean()
         if silent.max() > 0:
             named = ", ".join(f"{name} {share:.0%}" for name, share in silent[silent > 0].items())
@@ -252,9 +246,11 @@ def _on_families(quality: pd.DataFrame) -> str:
     least = part.groupby(["family", "scope"])["tvd"].transform("min")
     wins = part[np.isclose(part["tvd"], least, rtol=1e-6, atol=1e-9)]  # equal ones count each
     lines = []
-    for (kind, scope), rows in wins.groupby(["kind", "scope"], sort=False):
-        counts = ", ".join(f"{name} {count}" for name, count in rows["distance"].value_counts().items())
-        lines.append(f"- Least TVD, {kind}, {TITLES[str(scope)].lower()}: {counts} (families).")
+    for kind in KINDS:
+        for scope in SCOPES:
+            best = wins[(wins["kind"] == kind) & (wins["scope"] == scope)]["distance"].value_counts()
+            counts = ", ".join(f"{name} {count}" for name, count in best.items())
+            lines.append(f"- Least TVD, {kind}, {scope}: {counts} (families).")
     return "\n".join(lines)
 
 
@@ -268,7 +264,8 @@ def _whole(quality: pd.DataFrame) -> pd.DataFrame:
         for scope in SCOPES
         for whole in (False, True)
     }
-    return pd.DataFrame(found).reset_index()
+    order = [name for name in quality["distance"].unique() if name in wide.index]
+    return pd.DataFrame(found).loc[order].rename_axis("distance").reset_index()
 
 
 def _on_whole(table: pd.DataFrame) -> str:
@@ -333,7 +330,7 @@ def _first(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def as_markdown(frame: pd.DataFrame) -> str:
-    """Write a table as Markdown, numbers with four significant digits."""
+    """Write a table as Markdown, numbers with four decimals."""
     head = "| " + " | ".join(map(str, frame.columns)) + " |"
     rule = "|" + " --- |" * len(frame.columns)
     lines = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.itertuples(index=False)]

@@ -41,8 +41,7 @@ _VARIANTS = (
     *("ipf", "ipf:reverse_kl", "ipf:chi2", "ipf:neyman", "ipf:hellinger", "convex:l1", "ipf:l2"),
     *("convex:linf", "ipf:lp=1.5", "convex:huber=1", "smooth", "smooth[order=2]", "auto"),
 )
-_ALIASES = {"ipf": "kl", "smooth[order=2]": "smooth, second"}
-DISTANCES = {_ALIASES.get(variant, variant.rpartition(":")[2]): variant for variant in _VARIANTS}
+DISTANCES = {"kl" if variant == "ipf" else variant.rpartition(":")[2]: variant for variant in _VARIANTS}
 """What is compared, and the variant that reconstructs by it."""
 
 _IN_WHOLE_NUMBERS = ("kl", "chi2", "hellinger", "l1", "l2", "linf", "lp=1.5", "huber=1")
@@ -70,7 +69,7 @@ class Research:
         * factors: per norm and rounding: distance over that of the best whole table, share of tables off
           totals, and counts of tables made and impossible to make;
         * attributes: of the data sets, with the reason where one is left out;
-        * views: per attribute of the data sets, distance and scope: tvd.
+        * views: per attribute of the data sets, distance and scope: tvd (a failure counts 1), tables, failed.
     summary : str
         In words, Markdown.
     files : tuple of Path

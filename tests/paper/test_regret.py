@@ -176,6 +176,13 @@ def test_every_number_of_the_page_is_in_the_tables(
         assert f"| {method} | {row['needs']} | {row['regret, mean']:.2f} |" in page
     other = dict(found.tables) | {"regret": found.tables["regret"].assign(**{"regret, mean": 7.654})}
     assert "loses 7.65 points on average" in write_page(other)
+    assert f"Configurations: {SETTINGS.configurations} of clinic." in page
+    chance = found.tables["regret"]["method"] == RANDOM
+    lucky = found.tables["regret"].assign(**{"regret, clinic": np.where(chance, 3.0, 1.0)})
+    assert "more than a random pick" not in write_page({**found.tables, "regret": lucky})
+    unlucky = lucky.assign(**{"regret, clinic": np.where(chance, 0.5, 1.0)})
+    told = "more than a random pick on clinic (scores shared: 1.00 against 0.50)"
+    assert told in write_page({**found.tables, "regret": unlucky})
     once = dict(found.tables)
     once["spread"] = once["spread"].assign(splits=1, **{"largest standard error": np.nan})
     assert "means over one split" in write_page(once)

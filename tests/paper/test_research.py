@@ -73,7 +73,7 @@ def test_nominal_attributes_have_no_roughness_and_ordered_ones_do(quality: pd.Da
     wide = quality[~quality["whole"]].pivot_table(
         index=["kind", "family", "scope"], columns="distance", values="tvd"
     )
-    for name in ("smooth", "smooth, second", "auto"):
+    for name in ("smooth", "smooth[order=2]", "auto"):
         np.testing.assert_allclose(wide.loc["nominal", name], wide.loc["nominal", "kl"], rtol=1e-6)
     assert (wide.loc["ordered", "smooth"] - wide.loc["ordered", "kl"]).abs().min() > 1e-4
 
@@ -135,6 +135,7 @@ def test_data_sets_are_compared_on_views_that_mask_something(found: tuple[Resear
     assert one["single", "smooth"] == pytest.approx(one["single", "kl"])  # nominal, as declared
     assert one["single", "kl"] == one["pooled", "kl"]  # it has one view
     assert "of people row (fewer than 5 records per value)" in found[0].summary
+    assert f"0 of {len(DISTANCES) * (3 + 1 + 1 + 1)} tables failed" in found[0].summary
 
 
 def test_a_data_set_without_such_views_is_said_and_not_run(people: Case) -> None:
@@ -156,9 +157,18 @@ def test_the_page_is_made_from_the_tables(found: tuple[Research, Path]) -> None:
     rows = tables["quality"]
     tables["quality"] = rows.assign(tvd=rows["tvd"].mask(rows["distance"] == "huber=1", 0.0123))
     changed = write_summary(tables, tuple(DISTANCES), 0)
-    for words in ("7.5000 of the optimum", "the closest is huber=1 with 0.012 ("):
+    for words in ("7.5000 of the optimum", "closest huber=1 with 0.012 ("):
         assert words in changed
         assert words not in research.summary
+
+
+def test_the_page_of_the_documentation_is_one_of_these(found: tuple[Research, Path]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "norms.md").read_text()
+    headings = [
+        [line for line in text.splitlines() if line.startswith("#")] for text in (page, found[0].summary)
+    ]
+    assert headings[0] == headings[1]
+    assert page.partition("\n## ")[0] == found[0].summary.partition("\n## ")[0]
 
 
 def test_files_are_written_and_a_second_run_gives_the_same(
@@ -225,7 +235,7 @@ def test_failures_are_penalised_and_said(
     assert "One view: 12 of 12 tables by l1 failed: nothing is known of it here." in text
     assert "All views together: 1 of 4 tables by kl failed." in text
     assert "every distance has failed runs, so their deviations are not compared" in text
-    assert "the farthest l1 with 1.000" in text
+    assert "farthest l1 with 1.000" in text
 
 
 def test_ties_are_named_and_no_spread_found_is_no_proof(found: tuple[Research, Path]) -> None:

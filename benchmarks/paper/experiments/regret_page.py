@@ -32,7 +32,7 @@ This page is the file `out/regret.md` that the command writes. The advice is abo
 train models. *Regret* is the accuracy, in points of a hundred, that the pick of a criterion loses to the best
 configuration of a classifier, mean over {classifiers}. Accuracies are means over {splits}
 of the records into 70% to train on and 30% to test on. The best of many noisy accuracies is too high by
-chance, so regrets are rather too large than too small."""
+chance, so regrets are rather too large than too small. Configurations: {sizes}."""
 
 _COLUMNS = """\
 *needs* is what a criterion is computed from: tables of an attribute and the label, counts of pairs of
@@ -49,9 +49,12 @@ def write_page(tables: Tables) -> str:
     summary, picks = tables["regret"], tables["picks"]
     classifiers = picks.columns[picks.columns.str.startswith("regret, ")].str.removeprefix("regret, ")
     splits = int(tables["spread"]["splits"].iloc[0])
+    sizes = tables["accuracy"].groupby("dataset", sort=False)["configuration"].nunique()
     parts = [
         _INTRODUCTION.format(
-            classifiers=", ".join(classifiers), splits="one split" if splits == 1 else f"{splits} splits"
+            classifiers=", ".join(classifiers),
+            splits="one split" if splits == 1 else f"{splits} splits",
+            sizes=", ".join(f"{size} of {dataset}" for dataset, size in sizes.items()),
         ),
         "## What each pick loses",
         as_markdown(_shown(summary)),
@@ -91,11 +94,19 @@ def _on_advice(summary: pd.DataFrame) -> list[str]:
     lost = summary.set_index("method")[f"regret, {MEAN}"]
     each = summary.set_index("method").filter(like="regret, ").drop(columns=f"regret, {MEAN}")
     worst = each.loc[AUTO_SCORES]
+    unlucky = [
+        f"{str(dataset).removeprefix('regret, ')} ({method.removeprefix('auto, ')}: "
+        f"{each.loc[method, dataset]:.2f} against {each.loc[RANDOM, dataset]:.2f})"
+        for dataset in each
+        for method in (AUTO_SCORES, AUTO_RACE, AUTO_TABLES)
+        if each.loc[method, dataset] > each.loc[RANDOM, dataset]
+    ]
     return [
         f"**Advice without a named measure** (`auto`) loses {lost[AUTO_SCORES]:.2f} points on average where "
         f"scores are shared (at most {worst.max():.2f}, on {str(worst.idxmax()).removeprefix('regret, ')}), "
         f"{lost[AUTO_RACE]:.2f} where a race is shared, and {lost[AUTO_TABLES]:.2f} from tables alone. A "
         f"random pick loses {lost[RANDOM]:.2f}, the best single pick {lost[BEST_SINGLE]:.2f}."
+        + (f" It loses more than a random pick on {', '.join(unlucky)}." if unlucky else "")
     ]
 
 
