@@ -99,11 +99,15 @@ def _active_set(
         held = np.where(sides > 0, upper, 0.0)
         fixed = sides != 0
         system.factorise(np.where(fixed, _FIXED, program.pull))
-        point = system.solve(np.where(fixed, _FIXED * held, program.pull * program.target))
+        # Cells are counted from their bounds: 1e12 times a bound would drown what they press against it
+        differences, totals = -program.offset - program.D @ held, program.right - program.C @ held
+        pulled = np.where(fixed, 0.0, program.pull * program.target)
+        point = system.direction(pulled, differences, totals)
         slope = program.reduced_costs(point)
         if fixed.any():  # once more, as the bounds give way by as much as cells press against them
-            point = system.solve(np.where(fixed, _FIXED * held + slope, program.pull * program.target))
-            slope = program.reduced_costs(point)
+            point = system.direction(np.where(fixed, slope, pulled), differences, totals)
+        point = Iterate(held + point.x, point.y, point.v)
+        slope = program.reduced_costs(point)
         x = point.x
         point = Iterate(np.where(fixed, held, x), point.y, point.v)
         noise = 1e-12 * max(float(np.abs(slope).max(initial=0.0)), 1e-300)

@@ -95,9 +95,9 @@ def _on_advice(summary: pd.DataFrame) -> list[str]:
     each = summary.set_index("method").filter(like="regret, ").drop(columns=f"regret, {MEAN}")
     worst = each.loc[AUTO_SCORES]
     unlucky = [
-        f"{str(dataset).removeprefix('regret, ')} ({method.removeprefix('auto, ')}: "
+        f"{dataset.removeprefix('regret, ')} ({method.removeprefix('auto, ')}: "
         f"{each.loc[method, dataset]:.2f} against {each.loc[RANDOM, dataset]:.2f})"
-        for dataset in each
+        for dataset in each.columns.astype(str)
         for method in (AUTO_SCORES, AUTO_RACE, AUTO_TABLES)
         if each.loc[method, dataset] > each.loc[RANDOM, dataset]
     ]
