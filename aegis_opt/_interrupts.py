@@ -38,8 +38,11 @@ def interruptible(
     results: list[T] = []
     errors: list[BaseException] = []
     done = threading.Event()  # an interrupted Thread.join of Python 3.11 takes a running thread for ended
+    begun = threading.Lock()  # taken by the work when it begins, or by the caller to call it off before
 
     def do() -> None:
+        if not begun.acquire(blocking=False):
+            return
         try:
             results.append(work())
         except BaseException as error:  # handed to the caller's thread, whatever it is
@@ -54,11 +57,12 @@ def interruptible(
             done.wait(0.1)  # what is to stop may not have begun when it was told
             left -= 0.1
 
-    threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
     try:
+        threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
         late = not _wait(done, seconds)
     except BaseException:
-        end()
+        if not begun.acquire(blocking=False):
+            end()
         raise
     if late:
         end()

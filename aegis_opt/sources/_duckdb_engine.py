@@ -56,10 +56,21 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that writes to no terminal and whose temporary files go with it."""
     with temporary_folder() as folder:
         limit = {} if memory is None else {"memory_limit": memory}
-        with open_database(temp_directory=folder, **limit) as connection:
+        with open_database(temp_directory=folder, **limit) as connection, _ctrl_c():
             # Every count opens its files anew: the connection remembers what their footers say
             connection.execute("SET enable_progress_bar = false; SET parquet_metadata_cache = true")
             yield connection
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C during a query of the main thread be one: DuckDB makes a RuntimeError of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error
 
 
 def write_in_worker_threads(connection: duckdb.DuckDBPyConnection) -> None:
