@@ -284,7 +284,9 @@ def repaired_tables_are_rounded_to_repaired_totals(seed: int) -> None:
         assert missed == 0
         assert result.status is Status.REPAIRED
     else:
-        assert (result.status is Status.REPAIRED) == (missed <= known.tolerance), (name, missed, result)
+        records = float(result.repaired.views[0].joint.sum())  # a repair may change how many there are
+        enough = max(1e-6 * min(1.0, records), 1e-12 * records)
+        assert (result.status is Status.REPAIRED) == (missed <= enough), (name, missed, result)
     assert abs(known.violation(result.table) - result.residual) <= 1e-6 * max(result.residual, 1e-6)
 
 
