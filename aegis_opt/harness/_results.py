@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 FORMAT = "aegis-opt-results"
 VERSION = 2
 LONGEST = 1e9  # seconds that a comparison may have taken
+LARGEST = 1e100  # number in any column: means and squares of such numbers do not overflow
 
 _PACKAGES = (
     *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
@@ -291,8 +292,11 @@ def _damaged_rows(results: Results) -> Iterator[str]:
             column = frame[name]
             if name in always and column.isna().any():
                 yield f"{table}: {name!r} is missing in some row"
-            if kind == "DOUBLE" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any():
-                yield f"{table}: {name!r} is infinite in some row"
+            if kind == "DOUBLE":
+                largest = np.nanmax(np.abs(column.to_numpy(np.float64, na_value=np.nan)), initial=0.0)
+                if largest > LARGEST:
+                    size = "infinite" if np.isinf(largest) else f"beyond {LARGEST:g}"
+                    yield f"{table}: {name!r} is {size} in some row"
         if (frame.filter(like="seconds_") > LONGEST).to_numpy(dtype=bool, na_value=False).any():
             yield f"{table}: a time of more than {LONGEST:g} seconds"
     tables = results.reconstructions
