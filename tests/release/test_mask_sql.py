@@ -95,9 +95,9 @@ def test_rules_hold_for_values_that_were_never_seen(connection):
     for mask in (Bucketize(width=10), Prefix(1), TopCode(30)):
         values = store(connection, unseen)
         assert_agree(run(connection, mask, seen), expected(mask, unseen), values, mask)
-    store(connection, unseen)  # the ranges are those of the seen values; a value in none is in the last one
+    store(connection, unseen)  # the ranges are those of the seen values; one beyond them is in the nearest
     assert run(connection, Generalize(ranges=2), seen) == [
-        *("[26, 41]", "[10, 25]", "[10, 25]", "[26, 41]", "[26, 41]", "[26, 41]")
+        *("[10, 25]", "[10, 25]", "[10, 25]", "[26, 41]", "[26, 41]", "[26, 41]")
     ]
     mapped = Generalize({"low": [10, 21], "high": [40]})
     assert run(connection, mapped, seen) == [None, "low", None, None, "high", None]
