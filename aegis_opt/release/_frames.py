@@ -79,7 +79,8 @@ class PandasFrame(Frame):
         arrays = {
             i: columns[i] if i in columns else series.array.copy() for i, series in enumerate(self.columns)
         }
-        result = self.frame._constructor(arrays, index=self.frame.index, copy=False)
+        made: Any = self.frame._constructor  # that of a subclass, too
+        result: pd.DataFrame = made(arrays, index=self.frame.index, copy=False)
         return result.set_axis(self.frame.columns, axis=1).__finalize__(self.frame)
 
 
@@ -178,7 +179,7 @@ def frame_of(X: object) -> Frame | None:
         import narwhals as nw
     except ModuleNotFoundError as error:
         raise MissingDependency(
-            "polars and Arrow tables are masked through narwhals: pip install narwhals"
+            "polars and Arrow tables are masked through narwhals: pip install aegis-opt[sklearn]"
         ) from error
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame) or not (
@@ -204,4 +205,4 @@ def _pandas_array(labels: list[Any], sql_type: SqlType) -> Any:
     return np.array(labels, dtype=np.int64 if whole else bool)
 
 
-_TEXT = pd.Series([""]).dtype
+_TEXT: Any = pd.Series([""]).dtype

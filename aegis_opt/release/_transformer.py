@@ -37,7 +37,7 @@ try:
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 except ModuleNotFoundError as error:
-    raise MissingDependency("MaskingTransformer is for scikit-learn: pip install scikit-learn") from error
+    raise MissingDependency("MaskingTransformer is for scikit-learn: pip install aegis-opt[sklearn]") from error
 
 if TYPE_CHECKING:
     from aegis_opt.release._duckdb import DuckDBRows
@@ -188,7 +188,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return frame
 
-    def _names_agree(self, names: list[object], *, reset: bool) -> bool:
+    def _names_agree(self, names: Sequence[object], *, reset: bool) -> bool:
         """Whether columns are named, and as when fitted, which scikit-learn takes a while to find out."""
         if not names or not all(isinstance(name, str) for name in names):
             return False
@@ -196,7 +196,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(names, dtype=object)
             self.n_features_in_ = len(names)
             return True
-        return hasattr(self, "feature_names_in_") and names == self.feature_names_in_.tolist()
+        return hasattr(self, "feature_names_in_") and list(names) == self.feature_names_in_.tolist()
 
     def _names(self) -> list[str]:
         """Return the names of the columns of the training data."""

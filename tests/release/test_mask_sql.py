@@ -17,6 +17,7 @@ from aegis_opt.masks import (
     Bucketize,
     Configuration,
     Generalize,
+    KeepTop,
     Mask,
     Prefix,
     Suppress,
@@ -192,6 +193,10 @@ def test_a_mask_alone_says_enough_about_most_columns(connection, kind):
     checked = 0
     for mask in fitting(domain, without_a_domain=True):
         if kind == "integer" and isinstance(mask, Prefix):
+            continue
+        if isinstance(mask, KeepTop):  # the one here lists values of several kinds
+            with pytest.raises(ao.errors.InvalidOption, match=r"domains=\{'x'"):
+                run(connection, mask, None)
             continue
         assert_agree(run(connection, mask, None), expected(mask, domain), values, mask)
         checked += 1

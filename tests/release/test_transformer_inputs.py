@@ -88,7 +88,7 @@ def test_arrays_and_frames_go_by_position_where_one_has_no_names():
     assert masked[0].tolist()[0] == "[10, 20)"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(RANDOM)), st.data())
 def test_memory_and_engine_agree(monkeypatch, kind, data):
     values = data.draw(st.lists(RANDOM[kind] | st.none(), min_size=1, max_size=12))

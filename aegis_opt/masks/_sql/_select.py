@@ -172,7 +172,9 @@ def _assumed_kind(mask: Mask) -> Kind | None:
             bound = mask.bottom if mask.top is None else mask.top
             return "datetime" if isinstance(bound, dt.date) else "integer"  # which keeps 17 from being 17.0
         case FrequentValues():
-            return _kind_of(mask.listed())
+            listed = mask.listed()
+            mixed = len({isinstance(value, str) for value in listed}) > 1
+            return None if mixed else _kind_of(listed)
         case Generalize(mapping=None, ranges=None):
             return "string"
         case Generalize(ranges=None):
