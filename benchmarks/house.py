@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_blas", "_interrupts"),
     ("errors",),
-    ("_child", "_options", "_files"),
+    ("_child", "_options", "_files", "_plugins"),
     ("_flows",),
     ("_json",),
     ("domain",),
