@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt._draws._hypergeometric import IntArray, draw_hypergeometric
+from aegis_opt._draws._hypergeometric import draw_hypergeometric
+from aegis_opt._draws._log_factorials import IntArray
 
 
 def deal(groups: IntArray, labels: IntArray, records: IntArray, rng: np.random.Generator) -> IntArray:

@@ -77,4 +77,5 @@ def support(A: sparse.csr_array, b: FloatArray, seconds: float = SUPPORT_SECONDS
         return None
     found: BoolArray = outcome.x[:n_cells] > 0.5
     unmet = (b > negligible(float(b.max()))) & (A @ found == 0)
-    return found | (A.T @ unmet > 0)
+    possible: BoolArray = found | (A.T @ unmet > 0)
+    return possible
