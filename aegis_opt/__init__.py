@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aegis_opt import harness as harness
     from aegis_opt import masks as masks
     from aegis_opt import measures as measures
+    from aegis_opt import privacy as privacy
     from aegis_opt import problem as problem
     from aegis_opt import release as release
     from aegis_opt import report as report
@@ -121,6 +122,7 @@ _NAMES = {  # module: the names taken from it
     "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
     "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
+    "privacy": "",
     "problem": "Problem View",
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn

@@ -24,6 +24,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("masks",),
     ("distances", "measures", "scores"),
     ("problem",),
+    ("privacy",),
     ("summary",),
     ("rounding",),
     ("solvers",),
