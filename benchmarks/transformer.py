@@ -63,7 +63,9 @@ def main() -> None:
                 work()
                 seconds[call, way].append(time.perf_counter() - start)
     print(machine())
-    print(f"{len(frame)} rows, {len(frame.columns)} columns, medians (and least) of {repeats} in milliseconds")
+    print(
+        f"{len(frame)} rows, {len(frame.columns)} columns, medians (and least) of {repeats} in milliseconds"
+    )
     for call in calls:
         memory, engine = (1000 * statistics.median(seconds[call, way]) for way in limits)
         least = [1000 * min(seconds[call, way]) for way in limits]

@@ -129,30 +129,32 @@ def generate_configurations(
     )
 
 
-class _Column(NamedTuple):
+class _KnownColumn(NamedTuple):
     """A column as far as it is known: of a schema only the values."""
 
     domain: Domain
     counts: npt.NDArray[np.int64] | None  # one column, or one per label
 
 
-def _counted(data_or_schema: Any, label: str, learn_from_label: bool) -> dict[str, _Column]:
+def _counted(data_or_schema: Any, label: str, learn_from_label: bool) -> dict[str, _KnownColumn]:
     """Count the values of all columns, those of attributes by label where that is asked for."""
     if isinstance(data_or_schema, Mapping):
         if learn_from_label:
             raise InvalidOption("a schema has no counts to learn from: give the data, or no learn_from_label")
-        return {name: _Column(domain, None) for name, domain in domains_of(data_or_schema, label).items()}
+        return {
+            name: _KnownColumn(domain, None) for name, domain in domains_of(data_or_schema, label).items()
+        }
     if label not in (known := columns(data_or_schema)):
         raise UnknownColumn("label column", label, map(str, known))
     if not learn_from_label:
         counted = scan_counts(data_or_schema)
-        return {name: _Column(column.domain, column.counts[:, None]) for name, column in counted.items()}
+        return {name: _KnownColumn(column.domain, column.counts[:, None]) for name, column in counted.items()}
     found = scan(data_or_schema, label)
-    by_label = {name: _Column(joint.domain, joint.table) for name, joint in found.attributes.items()}
-    return {**by_label, label: _Column(found.label_domain, None)}
+    by_label = {name: _KnownColumn(joint.domain, joint.table) for name, joint in found.attributes.items()}
+    return {**by_label, label: _KnownColumn(found.label_domain, None)}
 
 
-def _known(attribute: str, column: _Column, orders: Mapping[str, Rule]) -> Known:
+def _known(attribute: str, column: _KnownColumn, orders: Mapping[str, Rule]) -> Known:
     rule = orders.get(attribute)
     return Known(arrange(attribute, column.domain, None if rule == "hierarchy" else rule, []), column.counts)
 

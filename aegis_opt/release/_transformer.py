@@ -37,7 +37,9 @@ try:
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 except ModuleNotFoundError as error:
-    raise MissingDependency("MaskingTransformer is for scikit-learn: pip install aegis-opt[sklearn]") from error
+    raise MissingDependency(
+        "MaskingTransformer is for scikit-learn: pip install aegis-opt[sklearn]"
+    ) from error
 
 if TYPE_CHECKING:
     from aegis_opt.release._duckdb import DuckDBRows
@@ -252,7 +254,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return now, learnt
 
 
-class _Column(NamedTuple):
+class _ColumnInMemory(NamedTuple):
     """A column in memory."""
 
     domain: Domain
@@ -260,7 +262,7 @@ class _Column(NamedTuple):
     counts: npt.NDArray[np.int64]  # how often each value occurs
 
 
-def _in_memory(frame: Frame, places: Mapping[str, int]) -> dict[str, _Column] | None:
+def _in_memory(frame: Frame, places: Mapping[str, int]) -> dict[str, _ColumnInMemory] | None:
     """Return the columns of a small frame; None where an engine is to read them."""
     if places and frame.n_rows > LARGEST:
         return None
@@ -270,7 +272,7 @@ def _in_memory(frame: Frame, places: Mapping[str, int]) -> dict[str, _Column] | 
         if present is None:
             return None
         codes, domain = Domain.encode(*present)
-        found[name] = _Column(domain, codes, np.bincount(codes, minlength=len(domain)))
+        found[name] = _ColumnInMemory(domain, codes, np.bincount(codes, minlength=len(domain)))
     return found
 
 
