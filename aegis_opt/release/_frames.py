@@ -81,7 +81,9 @@ class PandasFrame(Frame):
         }
         made: Any = self.frame._constructor  # that of a subclass, too
         result: pd.DataFrame = made(arrays, index=self.frame.index, copy=False)
-        return result.set_axis(self.frame.columns, axis=1).__finalize__(self.frame)
+        result.columns = self.frame.columns
+        result.attrs = self.frame.attrs
+        return result
 
 
 class ArrayFrame(PandasFrame):
