@@ -13,10 +13,13 @@ What people use every day is here, the rest in public modules such as `masks`, `
 A name is imported when it is first used.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import _moved
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # the application decides what is shown
 
 if TYPE_CHECKING:
     from aegis_opt import advisor as advisor

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_blas", "_interrupts"),
-    ("errors",),
-    ("_child", "_options", "_files"),
+    ("errors", "_terminal"),
+    ("_child", "_options", "_files", "_progress", "_display"),
     ("_flows",),
     ("_json",),
     ("domain",),

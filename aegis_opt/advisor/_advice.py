@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
@@ -14,7 +15,7 @@ from aegis_opt.errors import InvalidOption, UnknownName
 
 
 @dataclass(frozen=True, eq=False)
-class Advice:
+class Advice(Displayed):
     """Which configuration keeps the features most predictive, and how far that can be trusted.
 
     Attributes
@@ -204,6 +205,26 @@ class Advice:
             "attributes": records(self.explain(configuration)),
             "suggestion": None if suggestion is None else suggestion.to_dict(),
         }
+
+    def to_markdown(self) -> str:
+        """Return the advice as Markdown: the conclusion, the whole ranking and the warnings.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> print(advice.to_markdown().splitlines()[0])
+        ## Advice: 12 configurations by deviation of mutual information (bits)
+        """
+        from aegis_opt.advisor._conclusion import card_of
+
+        return card_of(self, most=None).markdown()
+
+    def _card(self) -> Card:
+        from aegis_opt.advisor._conclusion import card_of
+
+        return card_of(self)
 
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimated"

@@ -7,10 +7,12 @@ import math
 from typing import Any
 
 from aegis_opt.advisor import Advice, advise
-from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
+from aegis_opt.cli._output import WIDTH, make_console, print_json, progress, show_facts, show_table
 from aegis_opt.cli._ranking import (
+    MOST_COLUMNS,
     attribute_table,
     decimals_of,
+    deviation_table,
     explanation_table,
     ranking_table,
     title_of,
@@ -81,13 +83,15 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
     console.print(f"{len(advice.ranking)} configurations by {what}, best first", style="bold")
     if isinstance(summary, Summary) and advice.solver is not None:
         console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
-    show_table(
-        console,
-        ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=arguments.by_attribute),
-    )
+    many = len(advice.deviations.columns) > MOST_COLUMNS
+    in_ranking = arguments.by_attribute and not many
+    show_table(console, ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=in_ranking))
     hidden = len(advice.ranking) - (arguments.top or len(advice.ranking))
     if hidden > 0:
         console.print(f"{hidden} more: --top all shows them\n")
+    if arguments.by_attribute and many:
+        width = console.width if console.is_terminal else WIDTH
+        show_table(console, deviation_table(advice, arguments.top, width))
     if arguments.by_attribute and "disclosed" in advice.attributes:
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)

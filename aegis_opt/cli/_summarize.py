@@ -119,6 +119,6 @@ def _unmasked_warning(summary: Summary) -> str:
     users: dict[str, list[str]] = {}
     for configuration, attribute in summary.unmasked():
         users.setdefault(attribute, []).append(configuration)
-    released = [f"{attribute} ({listing(names, shown=3)})" for attribute, names in users.items()]
+    released = [f"{attribute} ({listing(names, most=3)})" for attribute, names in users.items()]
     text = f"Released as it is, because a configuration does not mask it: {'; '.join(released)}."
     return text if users else ""

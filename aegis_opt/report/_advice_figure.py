@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._files import atomic_path
 from aegis_opt._options import instance, whole_number
 from aegis_opt.advisor import Advice
+from aegis_opt.advisor._numbers import decimals_for
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.report._figure_style import VARIANTS, require_matplotlib
 
@@ -88,15 +87,6 @@ def plot_ranking(
         with atomic_path(path) as temporary:
             figure.savefig(temporary)
     return figure
-
-
-def decimals_for(values: npt.ArrayLike, usual: int) -> int:
-    """Return the decimals for a column of numbers: as usual around 1, fewer if large, more if tiny."""
-    largest = float(np.nanmax(np.abs(np.append(np.asarray(values, dtype=np.float64), 0.0))))
-    if largest < 1e-12:
-        return usual
-    magnitude = math.floor(math.log10(largest))
-    return max(usual - magnitude, 0) if magnitude > 0 else max(usual, 2 - magnitude)
 
 
 def _draw_rows(axes: Axes, advice: Advice, rows: pd.DataFrame, true: FloatArray | None) -> None:
