@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +14,7 @@ from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
 from aegis_opt.errors import InvalidOption, UnknownName
+from aegis_opt.summary import ScoreSummary, Summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,11 @@ class Advice(Displayed):
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
         Time per phase.
+    summary : Summary, ScoreSummary or None
+        What the advice rests on.
+    asked : mapping of str to value
+        The options of the call that were given, and the file and the SHA-256 of the summary where it was read
+        from one.
     """
 
     best: str | None
@@ -83,6 +91,8 @@ class Advice(Displayed):
     changes: SingleChanges | None = None
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    summary: Summary | ScoreSummary | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     def ranking_by_attribute(self) -> pd.DataFrame:
         """Return the ranking with one more column per attribute: its estimated deviation."""
@@ -205,6 +215,37 @@ class Advice(Displayed):
             "attributes": records(self.explain(configuration)),
             "suggestion": None if suggestion is None else suggestion.to_dict(),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the advice and the summary it rests on to one JSON file: .json, or .json.gz to compress it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     advice.save(f"{folder}/advice.json")
+        ...     ao.Advice.load(f"{folder}/advice.json").best == advice.best
+        True
+        """
+        from aegis_opt.advisor._file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Advice:
+        """Read an advice that `save` wrote; check everything in the file.
+
+        Raises
+        ------
+        AdviceError
+            If the file is malformed, cut short, too large, or of a newer version.
+        """
+        from aegis_opt.advisor._file import load
+
+        return load(path)
 
     def to_markdown(self) -> str:
         """Return the advice as Markdown: the conclusion, the whole ranking and the warnings.

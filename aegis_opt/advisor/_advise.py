@@ -8,13 +8,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
+from aegis_opt._files import read_bytes
 from aegis_opt._options import flag, one_of, path_of, whole_number
 from aegis_opt._progress import Progress, reporting
+from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._attribute_warnings import (
     mostly_chance,
@@ -47,12 +50,13 @@ from aegis_opt.advisor._words import (
     warnings_about_order,
     warnings_about_tables,
 )
-from aegis_opt.errors import InvalidOption, UnknownMeasure
+from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
 from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
 _LOG = logging.getLogger(__name__)
@@ -80,9 +84,13 @@ class Advisor:
     """
 
     def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
+        self._read_from: dict[str, Any] = {}
         if not isinstance(summary, Summary | ScoreSummary):
             made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
-            summary = Summary.load(path_of("summary", summary, f"it is a Summary or the path of one; {made}"))
+            path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
+            summary = Summary.load(path)
+            data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
+            self._read_from = {"summary": str(path), "sha256": sha256(data).hexdigest()}
         self.summary = summary
         if isinstance(summary, Summary):
             self._solved = SolvedTables(summary)
@@ -119,6 +127,11 @@ class Advisor:
                 bootstrap=bootstrap,
                 progress=report,
             )
+        given = {"measure": measure, "solver": solver, "scope": scope, "rounding": rounding, "seed": seed}
+        given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
+        given |= {"bootstrap": bootstrap, **options}
+        asked = {name: _plain(value) for name, value in given.items() if value is not None}
+        advice = replace(advice, summary=self.summary, asked=self._read_from | asked)
         winner = "no winner" if advice.best is None else f"best {advice.best!r}"
         _LOG.info("ranked %d configurations by %s: %s", len(advice.ranking), advice.measure, winner)
         return advice
@@ -439,6 +452,13 @@ class Advisor:
             if any(result.choice for result in found.solved):
                 rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
+
+
+def _plain(value: Any) -> Any:
+    """Return an option as a plain value: objects such as a measure by their name."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return str(getattr(value, "name", shown(value)))
 
 
 def advise(

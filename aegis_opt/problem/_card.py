@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aegis_opt._display import FEW, Card
+from aegis_opt._shown import listing
 
 if TYPE_CHECKING:
     from aegis_opt.problem._problem import Problem
@@ -29,7 +30,7 @@ def card_of(problem: Problem) -> Card:
     return Card(
         title=f"Problem: a table of {n:,} values x {k:,} labels with {problem.total:.10g} records",
         conclusion=f"{known:,} totals{further} are known of {n * k:,} cells. The attribute is {order}, and "
-        f"the prior is {prior}.",
+        f"the prior is {prior}.{_labels(problem)}",
         columns=["known", "groups", "labels", "records"],
         rows=rows,
         left=["known"],
@@ -39,3 +40,9 @@ def card_of(problem: Problem) -> Card:
             ("ao.available_solvers()", "lists the solvers"),
         ],
     )
+
+
+def _labels(problem: Problem) -> str:
+    """Name the labels, where they have names."""
+    names = problem.label_names
+    return "" if names is None else f" Labels: {listing([str(name) for name in names])}."
