@@ -370,7 +370,7 @@ class Advisor:
         warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=proved)
         best = None if none else deviation.tied[0]
         if common and not proved and (other := contradiction(measure, deviation, best)):
-            warnings.insert(0, other)
+            warnings.insert(1 if none else 0, other)
         warnings += warnings_about_tables(question, summary, estimates, attributes)
         unknown = undescribed(summary)
         if unknown:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aegis_opt._shown import without_controls
+from aegis_opt._shown import listing, without_controls
 from aegis_opt.advisor import Advice
+from aegis_opt.advisor._conclusion import decimals_of as decimals_of
 from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text
 from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
@@ -21,6 +22,7 @@ MOST_COLUMNS = 6
 """Attributes up to which the ranking has a column for each; more have a row each, in a table of their own."""
 
 _BAR = 16  # characters of the longest bar
+_MOST_MASKS = 12  # of the winner that are named
 _ATTRIBUTE, _CONFIGURATION = 30, 8  # columns of a terminal for names of attributes, and beside decimals
 _SHARED_UNKNOWN = (
     "The bounds come from one unknown that all configurations share: they move together, so their overlap "
@@ -45,12 +47,14 @@ def ranking_table(
     ranking = advice.ranking
     shown = ranking.head(len(ranking) if top is None else top)
     decimals = decimals_of(advice)
-    attributes = [without_controls(str(name)) for name in advice.deviations.columns if by_attribute]
+    least = ", at least" if is_lower_bound(ranking) else ""
+    attributes = [
+        f"{without_controls(str(name))}{least}" for name in advice.deviations.columns if by_attribute
+    ]
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
     replicated, compared = "wins" in ranking, "difference" in ranking
     by = advice.ranked_by
-    deviation = "deviation, at least" if is_lower_bound(ranking) else "deviation"
-    columns = ["rank", "configuration", deviation if by == "pud" else "score"]
+    columns = ["rank", "configuration", f"deviation{least}" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
     drawn = "pud_5" in ranking
     columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
@@ -90,7 +94,7 @@ def deviation_table(advice: Advice, top: int | None, width: int) -> Table:
     decimals = decimals_of(advice)
     shown = names[: max(1, (width - _ATTRIBUTE) // (decimals + _CONFIGURATION))]
     hidden = len(advice.ranking) - len(shown)
-    title = "Deviation of each attribute"
+    title = f"Deviation of each attribute{', at least' if is_lower_bound(advice.ranking) else ''}"
     title += f", for the first {len(shown)} of {len(advice.ranking)} configurations" if hidden else ""
     table = make_table("attribute", *map(without_controls, shown), left=["attribute"], title=title)
     for attribute, values in advice.deviations.loc[shown].T.iterrows():
@@ -160,9 +164,4 @@ def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
             groups = summary.masked_table(configuration, attribute).n_groups
             text += " in 1 group" if groups == 1 else f" in {groups} groups"
         texts.append(text)
-    return ", ".join(texts)
-
-
-def decimals_of(advice: Advice) -> int:
-    """Decimals of the deviations or scores shown."""
-    return decimals_for(advice.ranking[advice.ranked_by], advice.criterion.digits)
+    return listing(texts, _MOST_MASKS)

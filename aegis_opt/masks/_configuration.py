@@ -245,10 +245,10 @@ class Configurations(Displayed, Mapping[str, Configuration]):
         --------
         >>> from aegis_opt.masks import Blur, Suppress
         >>> Configurations({"c": {"age": Blur(5)}, "d": {"zip": Suppress()}}).to_frame()
-                                    age       zip
+                                 age       zip
         configuration
-        c              blur(interval=5)  identity
-        d                      identity  suppress
+        c              blur(width=5)  identity
+        d                   identity  suppress
         """
         attributes = self._attributes()
         rows = [
