@@ -176,7 +176,7 @@ def html_table(
     if bars is not None:
         heads.append(f'<td style="{_CELL}"></td>')
     table = f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    return f'<table style="border-collapse:collapse">{table}</table>'
+    return f'<table style="border-collapse:collapse;margin:.5em 0">{table}</table>'
 
 
 def _bar(share: float) -> str:
