@@ -17,7 +17,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aegis_opt import _moved
+from aegis_opt import _later, _moved
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # the application decides what is shown
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from aegis_opt import harness as harness
     from aegis_opt import masks as masks
     from aegis_opt import measures as measures
+    from aegis_opt import privacy as privacy
     from aegis_opt import problem as problem
     from aegis_opt import release as release
     from aegis_opt import report as report
@@ -124,6 +125,7 @@ _NAMES = {  # module: the names taken from it
     "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
     "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
+    "privacy": "",
     "problem": "Problem View",
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
@@ -136,6 +138,7 @@ _NAMES = {  # module: the names taken from it
     "sources": "",
     "summary": "Summary summarize",
 }
+_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_shown", "_moved", "_blas", "_interrupts"),
+    ("_shown", "_moved", "_later", "_blas", "_interrupts"),
     ("errors", "_terminal"),
     ("_child", "_options", "_files", "_progress", "_display"),
     ("_flows",),
@@ -24,6 +24,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("masks",),
     ("distances", "measures", "scores"),
     ("problem",),
+    ("privacy",),
     ("summary",),
     ("rounding",),
     ("solvers",),

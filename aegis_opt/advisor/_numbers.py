@@ -23,7 +23,7 @@ def title_of(measure: Measure | Criterion) -> str:
 def decimals_for(values: npt.ArrayLike, usual: int) -> int:
     """Return the decimals for a column of numbers: as usual around 1, fewer if large, more if tiny."""
     largest = float(np.nanmax(np.abs(np.append(np.asarray(values, dtype=np.float64), 0.0))))
-    if largest < 1e-12:
+    if largest < 1e-12 or np.isinf(largest):
         return usual
     magnitude = math.floor(math.log10(largest))
     return max(usual - magnitude, 0) if magnitude > 0 else max(usual, 2 - magnitude)

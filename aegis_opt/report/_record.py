@@ -287,4 +287,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "unknown" if math.isnan(value) else f"{value:.6g}"
     return str(value)
-

@@ -14,7 +14,15 @@ from aegis_opt.summary import Summary
 from aegis_opt.summary._file import summary_text
 
 _PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas")
-_OPTIONS = ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap")  # of the command, too
+_OPTIONS = (
+    "measure",
+    "solver",
+    "scope",
+    "rounding",
+    "seed",
+    "replicates",
+    "bootstrap",
+)  # of the command, too
 
 
 def command_of(advice: Advice, record: str) -> str:
@@ -70,7 +78,9 @@ def assumptions_of(advice: Advice) -> list[str]:
     by_score = summary is not None and advice.measure in summary.scores
     found = ["The shared numbers are right: an advisor cannot check them against the records."]
     if by_score:
-        found.append(f"{criterion.title} judges all masked attributes together, by the records of the provider.")
+        found.append(
+            f"{criterion.title} judges all masked attributes together, by the records of the provider."
+        )
     else:
         found.append(
             "Attributes are judged one at a time, and each counts as much as any other; what attributes tell "

@@ -1,0 +1,12 @@
+"""Privacy: rules that a masked table must satisfy, and whether it does."""
+
+from aegis_opt.privacy._base import PrivacyRule
+from aegis_opt.privacy._rules import (
+    BetaLikeness,
+    DeltaDisclosure,
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+)
+
+__all__ = ["BetaLikeness", "DeltaDisclosure", "KAnonymity", "LDiversity", "PrivacyRule", "TCloseness"]
