@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -290,6 +291,44 @@ class Advice(Displayed):
             "attributes": records(self.explain(configuration)),
             "suggestion": None if suggestion is None else suggestion.to_dict(),
         }
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the decision record: a page for the data provider who must decide, and sign.
+
+        It opens with the conclusion, says whether that is proved, estimated or cannot be told, and why the
+        next configuration was not taken. Then come the ranking with its bounds, what each attribute loses,
+        what was checked about privacy, the chosen configuration in words, as YAML and as SQL, what the
+        summary discloses, what was assumed, and how to make the record again. The page holds all it needs,
+        works without a network, and prints on A4.
+
+        Parameters
+        ----------
+        path : path
+            The page, which ends in .html; it is written whole or not at all.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        InvalidInput
+            If the path names no page.
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(300)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> page = advice.report("advice.html")
+        >>> page.read_text()[:15]
+        '<!doctype html>'
+        """
+        page: Path = _later.call("write_record", self, path)
+        return page
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the advice and the summary it rests on to one JSON file: .json, or .json.gz to compress it.

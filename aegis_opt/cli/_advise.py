@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from aegis_opt.advisor import Advice, advise
+from aegis_opt.advisor import Advice, Advisor
 from aegis_opt.cli._output import WIDTH, make_console, print_json, progress, show_facts, show_table
 from aegis_opt.cli._ranking import (
     MOST_COLUMNS,
@@ -28,12 +28,11 @@ from aegis_opt.summary import ScoreSummary, Summary
 def run_advise(arguments: argparse.Namespace) -> None:
     """Rank the configurations of a summary."""
     options = _solver_options(arguments)
-    if arguments.plot is not None:
+    if arguments.plot is not None or arguments.report is not None:
         require_altair()  # before the work, not after it
-    summary = Summary.load(arguments.summary)
+    advisor = Advisor(arguments.summary)
     with progress(arguments, "reconstructing") as report:
-        advice = advise(
-            summary,
+        advice = advisor.advise(
             arguments.measure,
             arguments.solver,
             arguments.scope,
@@ -50,14 +49,17 @@ def run_advise(arguments: argparse.Namespace) -> None:
         advice.explain(_explained(arguments))  # what is wrong is told before anything is shown
     if arguments.plot is not None:
         plot_ranking(advice, arguments.plot)
+    if arguments.report is not None:
+        advice.report(arguments.report)
     if arguments.json:
         pud = advice.random_choice_pud
         extra = {"random_choice_pud": None if math.isnan(pud) else pud, "plot": arguments.plot}
+        extra |= {"report": arguments.report}
         if arguments.explain is not None:
             extra |= {"explanation": advice.explanation_to_dict(_explained(arguments))}
         print_json(advice.to_dict() | extra)
     else:
-        _show(arguments, advice, summary)
+        _show(arguments, advice, advisor.summary)
 
 
 def _explained(arguments: argparse.Namespace) -> str | None:
@@ -105,4 +107,6 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
         facts.append(("At random", f"{at_random:.{decimals_of(advice)}f} on average"))
     if arguments.plot is not None:
         facts.append(("Picture", arguments.plot))
+    if arguments.report is not None:
+        facts.append(("Record", arguments.report))
     show_facts(console, facts)

@@ -230,6 +230,7 @@ def _advise(commands: Commands) -> None:
         "show what each mask of a configuration costs, and the change that gains most (default: the best)"
     )
     add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
+    add("--report", **_file("decision record to write: a page to read, print and sign", ".html", ".htm"))
     add("--plot", **_file("picture of the ranking to write", ".png", ".svg", ".pdf", ".html"))
 
 

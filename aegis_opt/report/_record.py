@@ -24,7 +24,7 @@ from aegis_opt.report._record_chosen import sql_of, words_of, yaml_of
 from aegis_opt.report._record_made import assumptions_of, facts_about
 from aegis_opt.report._search_table import search_table
 from aegis_opt.summary import ScoreSummary, Summary
-from aegis_opt.summary._card import disclosure_warnings
+from aegis_opt.summary._card import card_of_numbers, card_of_tables, disclosure_warnings
 
 _KINDS = {
     "proved": "The order is proved from what was shared.",
@@ -52,24 +52,6 @@ def write_record(advice: Advice, path: str | os.PathLike[str]) -> Path:
     -------
     Path
         The page.
-
-    Raises
-    ------
-    InvalidInput
-        If the path is a folder, or names no page.
-    MissingDependency
-        If altair is not installed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import aegis_opt as ao
-    >>> clinic = ao.datasets.clinic(300)
-    >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = ao.report.write_record(advice, f"{folder}/advice.html")
-    ...     page.read_text().startswith("<!doctype html>")
-    True
     """
     instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     target = path_of("path", path)
@@ -146,7 +128,7 @@ def _ranking(advice: Advice) -> str:
         "configurations",
         columns,
         rows,
-        left=["configuration", "proved bounds", "behind the best", *extra],
+        left=["configuration", *extra],
         most_bytes=_RANKING_BYTES,
         elsewhere="advice.ranking",
     )
@@ -177,12 +159,13 @@ def _attributes(advice: Advice) -> str:
             cells += [bounds_text(row["low"], row["high"], decimals)]
             cells += ["-" if math.isnan(row["disclosed"]) else f"{row['disclosed']:.0%}"]
         rows.append(cells)
-    told = f"<p>{escaped(title_of(advice.criterion))} of each attribute with the label, without a mask.</p>"
+    what = title_of(advice.criterion)
+    told = f"<p>{escaped(what[:1].upper() + what[1:])} of each attribute with the label, without a mask.</p>"
     return f"{found}{told}" + search_table(
         "attributes",
         columns,
         rows,
-        left=["attribute", "proved bounds"],
+        left=["attribute"],
         most_bytes=_ATTRIBUTE_BYTES,
         elsewhere="advice.attributes",
     )
@@ -242,9 +225,18 @@ def _disclosed(advice: Advice) -> str:
     facts = summary.facts()
     absent = facts["about"] == "not in the file"
     warnings = disclosure_warnings(summary) if isinstance(summary, Summary) else []
-    told = f"{len(facts) - int(absent.sum()):,} facts that whoever has the summary learns."
-    if isinstance(summary, ScoreSummary):
-        told += " It holds numbers, and no counts."
+    card = (
+        card_of_numbers(summary, None) if isinstance(summary, ScoreSummary) else card_of_tables(summary, None)
+    )
+    told = f"All {len(facts) - int(absent.sum()):,} facts that whoever has the summary learns"
+    parts = search_table(
+        "shared attributes",
+        card.columns,
+        card.rows,
+        left=card.left,
+        most_bytes=_ATTRIBUTE_BYTES,
+        elsewhere="summary.report()",
+    )
     table = search_table(
         "facts",
         ["about", "fact", "content"],
@@ -253,8 +245,10 @@ def _disclosed(advice: Advice) -> str:
         most_bytes=_FACT_BYTES,
         elsewhere="summary.facts()",
     )
-    missing = f"<h3>Not in it</h3>{_list(facts.loc[absent, 'content'])}"
-    return f"{_list(warnings) if warnings else ''}<p>{escaped(told)}</p>{table}{missing}"
+    missing = f"<p>Not in it:</p>{_list(facts.loc[absent, 'content'])}"
+    details = f"<details><summary>{escaped(told)}</summary>{table}</details>"
+    warned = _list(warnings) if warnings else ""
+    return f"<p>{escaped(card.conclusion)}</p>{warned}{parts}{missing}{details}"
 
 
 def _made(advice: Advice, name: str) -> str:

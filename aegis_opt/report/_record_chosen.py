@@ -61,8 +61,6 @@ def sql_of(summary: Summary | ScoreSummary, configuration: str) -> tuple[str, st
         return "", f"the mask of {by_file[0]!r} names a file, which only the provider has"
     try:
         masks = Configuration({n: mask_from_spec(spec) for n, spec in specs.items()}, configuration)
-            {name: mask_from_spec(dict(spec)) for name, spec in specs.items()}, configuration
-        )
         text = masks.to_sql("duckdb", "source", domains=_domains(summary))
     except AegisError as error:
         return "", str(error)

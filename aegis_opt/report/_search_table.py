@@ -11,6 +11,9 @@ from aegis_opt.report._embed import json_text
 SHOWN = 50
 """Rows that a table shows at a time."""
 
+RANGES = ("proved bounds", "behind the best")
+"""Columns of two numbers, which stay on one line."""
+
 
 def search_table(
     name: str,
@@ -34,7 +37,7 @@ def search_table(
     elsewhere : str
         Where all rows are.
     """
-    sides = "".join("l" if column in left else "r" for column in columns)
+    sides = "".join("n" if column in RANGES else "l" if column in left else "r" for column in columns)
     heads = "".join(
         f'<th scope="col" class="{side}">{escaped(column)}</th>'
         for column, side in zip(columns, sides, strict=True)

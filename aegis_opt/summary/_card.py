@@ -19,8 +19,8 @@ _CALLS = [
 ]
 
 
-def card_of_tables(summary: Summary) -> Card:
-    """Describe a summary of tables."""
+def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
+    """Describe a summary of tables; `most` limits the rows of the table."""
     report = summary.report()
     rows = [
         [
@@ -31,7 +31,7 @@ def card_of_tables(summary: Summary) -> Card:
             "shared" if row["histogram"] else "values only" if row["values_shared"] else "-",
             f"{row['unmasked_by']:,}" if row["unmasked_by"] else "-",
         ]
-        for row in report.head(FEW).to_dict("records")
+        for row in report.head(most or len(report)).to_dict("records")
     ]
     tables = int(report["tables"].sum())
     scores = f" Scores: {', '.join(summary.scores)}." if summary.scores else ""
@@ -42,18 +42,18 @@ def card_of_tables(summary: Summary) -> Card:
         columns=["attribute", "kind", "values", "masked tables", "histogram", "released unmasked by"],
         rows=rows,
         left=["attribute", "kind"],
-        more=f"{len(report) - FEW:,} more in summary.report()." if len(report) > FEW else "",
+        more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
         warnings=disclosure_warnings(summary),
         calls=_CALLS,
     )
 
 
-def card_of_numbers(summary: ScoreSummary) -> Card:
-    """Describe a summary of scores."""
+def card_of_numbers(summary: ScoreSummary, most: int | None = FEW) -> Card:
+    """Describe a summary of scores; `most` limits the rows of the table."""
     report = summary.report()
     rows = [
         [str(row.attribute), f"{row.masks:,}", str(row.measures), "shared" if row.unmasked else "-"]
-        for row in report.head(FEW).itertuples(index=False)
+        for row in report.head(most or len(report)).itertuples(index=False)
     ]
     return Card(
         title=f"Summary of scores with the label {summary.label!r}",
@@ -62,7 +62,7 @@ def card_of_numbers(summary: ScoreSummary) -> Card:
         columns=["attribute", "masks", "measures", "unmasked value"],
         rows=rows,
         left=["attribute", "measures"],
-        more=f"{len(report) - FEW:,} more in summary.report()." if len(report) > FEW else "",
+        more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
         calls=_CALLS,
     )
 
