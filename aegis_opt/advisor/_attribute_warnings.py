@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aegis_opt.measures import Measure, chance_share
+from aegis_opt.measures import Measure, chance_share, get_measure
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.summary import ScoreSummary, Summary
 
@@ -41,16 +41,8 @@ def _may_be_chance(table: IntArray) -> bool:
     if not table.any():
         return False
     rows, columns = (int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0))
-    rough = (rows - 1) * (columns - 1) / (2 * int(table.sum()) * math.log(2))
-    return rough > _WORTH_A_LOOK * _information(table)
-
-
-def _information(table: IntArray) -> float:
-    """Mutual information of a table, in bits."""
-    total = table.sum()
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
-    filled = table > 0
-    return float((table[filled] * np.log2(table[filled] / expected[filled])).sum() / total)
+    rough = (rows - 1) * (columns - 1) / (2 * float(table.sum()) * math.log(2))
+    return rough > _WORTH_A_LOOK * float(get_measure("mi")(table))
 
 
 def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:

@@ -18,6 +18,9 @@ from aegis_opt.summary import ScoreSummary, Summary
 MOST_CHARACTERS = 60_000
 """Of a text that the page shows; longer ones are left out, and the page says how to get them."""
 
+MOST_COLUMNS = 100
+"""Of a SELECT that the page shows."""
+
 _EXAMPLES = 3  # masked values that the words name
 
 
@@ -55,6 +58,8 @@ def yaml_of(summary: Summary | ScoreSummary, configuration: str) -> str:
 def sql_of(summary: Summary | ScoreSummary, configuration: str) -> tuple[str, str]:
     """Return the SELECT that masks a table, or why it cannot be written here: (SQL, reason)."""
     specs = specs_of(summary, configuration)
+    if len(specs) > MOST_COLUMNS:
+        return "", f"it masks {len(specs):,} columns"
     # a file that a summary names is not ours to read: it is the provider's, or nobody's
     by_file = [name for name, spec in specs.items() if isinstance(spec.get("hierarchy"), str)]
     if by_file:

@@ -226,11 +226,17 @@ class Summary(SharedData, Displayed):
 
     def unmasked(self) -> list[tuple[str, str]]:
         """List each (configuration, attribute) whose table keeps every value apart: it is the raw table."""
+        open_tables = {
+            name: {i for i, table in enumerate(attribute.tables) if table.keeps_every_value}
+            for name, attribute in self.attributes.items()
+            if attribute.n_values > 1
+        }
+        some = {name: tables for name, tables in open_tables.items() if tables}
         return [
             (configuration, name)
             for configuration, chosen in self.configurations.items()
-            for name, index in chosen.items()
-            if self.attributes[name].n_values > 1 and self.attributes[name].tables[index].keeps_every_value
+            for name, tables in some.items()
+            if chosen[name] in tables
         ]
 
     def problem(
