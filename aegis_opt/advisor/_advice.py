@@ -190,7 +190,8 @@ class Advice(Displayed):
         >>> import aegis_opt as ao
         >>> clinic = ao.datasets.clinic(300)
         >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
-        >>> advice.plot(top=5).save("ranking.svg")
+        >>> advice.plot(top=5).to_dict()["title"]["subtitle"][-1]
+        'Shown are the first 5 of 12 configurations.'
         """
         chart: LayerChart = _later.call("plot_ranking", self, top=top, truth=truth)
         return chart
@@ -226,7 +227,8 @@ class Advice(Displayed):
         >>> import aegis_opt as ao
         >>> clinic = ao.datasets.clinic(300)
         >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
-        >>> advice.plot_attributes().save("attributes.svg")
+        >>> advice.plot_attributes().to_dict()["title"]["text"]
+        'What each attribute loses'
         """
         chart: LayerChart = _later.call("plot_attributes", self, top=top, attributes=attributes)
         return chart

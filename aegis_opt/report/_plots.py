@@ -52,7 +52,7 @@ def plot_ranking(
     >>> import aegis_opt as ao
     >>> clinic = ao.datasets.clinic(300)
     >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations))
-    >>> chart = ao.plot_ranking(advice, "ranking.png", top=5)
+    >>> chart = ao.plot_ranking(advice, top=5)
     >>> chart.to_dict()["title"]["subtitle"][-1]
     'Shown are the first 5 of 12 configurations.'
     """
