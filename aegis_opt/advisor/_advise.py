@@ -20,6 +20,7 @@ from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._attribute_warnings import (
+    WITHOUT_CHANCE,
     mostly_chance,
     undescribed,
     warning_about_chance,
@@ -321,8 +322,10 @@ class Advisor:
     def _with_attribute_warnings(self, advice: Advice, *, chance: bool) -> Advice:
         """Warn of attributes that look like identifiers, and of those whose measure is mostly chance."""
         found = []
-        if isinstance(self.summary, Summary) and (told := warning_about_identifiers(self.summary)):
-            found.append(told)
+        if isinstance(self.summary, Summary):
+            counts_chance = advice.measure not in (*self._scores, *WITHOUT_CHANCE)
+            told = warning_about_identifiers(self.summary, counts_chance=counts_chance)
+            found += [told] if told else []
         if chance:
             advice = self._with_chance(advice)
         elif advice.measure not in self._scores and advice.measure in available_measures():

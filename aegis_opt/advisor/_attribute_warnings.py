@@ -11,7 +11,9 @@ from aegis_opt.measures import Measure, chance_share, get_measure
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.summary import ScoreSummary, Summary
 
-_WITHOUT_CHANCE = ("mi_loo", "g3_loo", "mi_corrected", "chi2_corrected", "cramers_v_corrected")
+WITHOUT_CHANCE = ("mi_loo", "g3_loo", "mi_corrected", "chi2_corrected", "cramers_v_corrected")
+"""Measures that do not count what shuffled labels would give, too."""
+
 _WORTH_A_LOOK = 0.25  # rough share of chance in mi, below which the exact one is never above a half
 _MOST_CELLS = 5_000  # of a table that is drawn many times to tell how much of a measure is chance
 _MOST_NAMED = 5
@@ -23,7 +25,7 @@ def mostly_chance(measure: Measure, summary: Summary | ScoreSummary) -> list[str
     It is told of the finest table that is shared of an attribute. The rough share of chance in its mutual
     information, (rows - 1)(labels - 1) / (2 N ln 2) bits, tells where a closer look is worth its time.
     """
-    if measure.name in _WITHOUT_CHANCE:
+    if measure.name in WITHOUT_CHANCE:
         return []
     if isinstance(summary, ScoreSummary):
         shares = {name: attribute.chance.get(measure.name) for name, attribute in summary.attributes.items()}

@@ -13,6 +13,9 @@ FEW_VALUES = 50
 
 _ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # as pandas calls an index that was saved
 _MOST_NAMED = 5
+_INSTEAD = (
+    "For other attributes like these use measure='mi_loo' or the score r2_gcv, which do not count chance."
+)
 
 
 def is_nearly_unique(distinct: int, n_records: int) -> bool:
@@ -37,15 +40,18 @@ def nearly_unique(summary: Summary) -> dict[str, int]:
     return found
 
 
-def warning_about_identifiers(summary: Summary) -> str:
-    """Say which attributes are nearly unique and what to do about them; empty where none is."""
+def warning_about_identifiers(summary: Summary, *, counts_chance: bool = True) -> str:
+    """Say which attributes are nearly unique and what to do about them; empty where none is.
+
+    Where the measure counts no chance, there is none to use instead.
+    """
     found = nearly_unique(summary)
     if not found:
         return ""
     named = [f"{name!r} ({distinct:,} values)" for name, distinct in list(found.items())[:_MOST_NAMED]]
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    return (
+    text = (
         f"nearly unique: {', '.join(named)}{more} in {summary.n_records:,} records. Leave identifiers and "
-        "row numbers out of the configurations, and out of what is released. For other attributes like "
-        "these use measure='mi_loo' or the score r2_gcv, which do not count chance."
+        "row numbers out of the configurations, and out of what is released."
     )
+    return f"{text} {_INSTEAD}" if counts_chance else text
