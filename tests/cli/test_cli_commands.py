@@ -340,4 +340,4 @@ def test_bars_and_lists_of_names_are_short() -> None:
     assert bar(0.5, 8, ascii_only=True) == "####"
     assert bar(0.3, 8, ascii_only=False) == "██▍"
     assert listing(["age", "weight", "zip"], most=2) == "age, weight and 1 more"
-    assert listing(["age", "weight"], shown=2) == "age, weight"
+    assert listing(["age", "weight"], most=2) == "age, weight"
