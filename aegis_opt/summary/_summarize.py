@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
@@ -15,7 +14,8 @@ import pandas as pd
 
 from aegis_opt._options import instance, one_of
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
+from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
+from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
 from aegis_opt.measures import Measure
 from aegis_opt.scores import Score
@@ -232,7 +232,7 @@ def open_masked(
     orders: Mapping[str, Rule] | None = None,
 ) -> Iterator[MaskedCounts]:
     """Count the attributes that some configuration masks; masks and orders are checked."""
-    given = _configurations(configurations)
+    given = as_configurations(configurations)
     check_orders(orders or {}, list(given.values()), "order")
     label = label if label is not None else given.label
     if label is None:
@@ -362,21 +362,6 @@ def summary_of(
         attributes=attributes,
         configurations=chosen,
     )
-
-
-def _configurations(given: object) -> Configurations:
-    if isinstance(given, str | os.PathLike):
-        given = load_configurations(Path(given))
-    if not isinstance(given, Configurations):
-        if not isinstance(given, Mapping):
-            raise ConfigurationError(
-                "no configurations: pass Configurations, a mapping {name: {attribute: mask}}, or the path "
-                f"of a configuration file, not {type(given).__name__}"
-            )
-        given = Configurations(given)
-    if not given:
-        raise ConfigurationError("no configurations: name at least one, e.g. {'all': {'age': Suppress()}}")
-    return given
 
 
 def _masked_table(
