@@ -184,6 +184,7 @@ def _summarize(commands: Commands) -> None:
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
+    _rules(add, "--rule")
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
@@ -217,6 +218,8 @@ def _advise(commands: Commands) -> None:
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
     bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
     add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
+    required = "privacy rule that configurations must satisfy, such as k=5; its figures must be shared"
+    add("--require", **_rule(required))
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
     explain = (
