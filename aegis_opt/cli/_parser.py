@@ -293,11 +293,22 @@ def _mask(commands: Commands) -> None:
         default=None,
         help="put ' before texts of a CSV file that a spreadsheet would take for a formula",
     )
+    below = "suppress the records of classes with fewer than K records"
+    parser.add_argument("--suppress-below", type=whole_number(1), metavar="K", help=below)
+    known = "column that an attacker may know; may be repeated (default: all that are masked)"
+    parser.add_argument("--quasi-identifier", action="append", metavar="NAME", help=known)
+    blank = "keep suppressed records, with missing values in place of their quasi-identifiers"
+    parser.add_argument("--blank", action="store_true", default=None, help=blank)
 
 
 def _check_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is None:
         refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
+    suppression = {"--quasi-identifier": arguments.quasi_identifier, "--blank": arguments.blank}
+    if arguments.suppress_below is None:
+        refuse_given(arguments, suppression, "it is about --suppress-below")
+    if arguments.sql is not None:
+        refuse_given(arguments, {"--blank": arguments.blank}, "the SELECT leaves suppressed records out")
     if arguments.sql is not None or arguments.output.lower().endswith((".parquet", ".pq")):
         refuse_given(
             arguments, {"--escape-formulas": arguments.escape_formulas}, "it is for CSV and TSV files"

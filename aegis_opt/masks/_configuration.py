@@ -79,6 +79,9 @@ class Configuration(Mapping[str, Mask]):
         table: str = "source",
         columns: Sequence[str] | None = None,
         domains: Mapping[str, Domain | Kind] | None = None,
+        *,
+        suppress_below: int | None = None,
+        quasi_identifiers: Iterable[str] | None = None,
     ) -> str:
         """Write the SELECT that masks a table; `aegis_opt.release.select_sql` explains the parameters.
 
@@ -91,7 +94,15 @@ class Configuration(Mapping[str, Mask]):
           '*' AS `name`
         FROM people
         """
-        return select_sql(self, dialect, table, columns, domains)
+        return select_sql(
+            self,
+            dialect,
+            table,
+            columns,
+            domains,
+            suppress_below=suppress_below,
+            quasi_identifiers=quasi_identifiers,
+        )
 
     def __getitem__(self, attribute: str) -> Mask:
         if attribute not in self._masks:
