@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
     from aegis_opt import analysis as analysis
     from aegis_opt import datasets as datasets
+    from aegis_opt import disclosure as disclosure
     from aegis_opt import distances as distances
     from aegis_opt import domain as domain
     from aegis_opt import errors as errors
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
     from aegis_opt.advisor import Advice, Advisor, advise
+    from aegis_opt.disclosure import audit
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
     from aegis_opt.masks import (
@@ -94,6 +96,7 @@ __all__ = [
     "View",
     "advise",
     "apply_configuration",
+    "audit",
     "available_solvers",
     "check_privacy",
     "chi_square",
@@ -117,6 +120,7 @@ _NAMES = {  # module: the names taken from it
     "advisor": "Advice Advisor advise",
     "analysis": "",
     "datasets": "",
+    "disclosure": "audit",
     "distances": "",
     "domain": "",
     "errors": "AegisError InfeasibleProblem UnknownSolver",

@@ -27,6 +27,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("release",),
     ("privacy",),
     ("summary",),
+    ("disclosure",),
     ("rounding",),
     ("solvers",),
     ("analysis",),

@@ -81,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _check, _mask, _compare, _report, _solvers):
+    for add in (_demo, _generate, _summarize, _audit, _advise, _check, _mask, _compare, _report, _solvers):
         add(commands)
     return parser
 
@@ -236,6 +236,19 @@ def _check_advise(arguments: argparse.Namespace) -> None:
             arguments.refuse(f"argument --option: {key} is given twice")
         if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
+
+
+def _audit(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "audit",
+        "show what a summary discloses, before it is shared",
+        "A count of the raw joint table of an attribute and the label is pinned where every table that\n"
+        "agrees with all that is shared has the same. Small pinned counts may point at persons.",
+    ).add_argument
+    add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--small", type=whole_number(2), default=5, metavar="N", help="counts below are small (default 5)")
+    add("--cells", **_file("table of the range of every cell to write", ".csv", ".parquet"))
 
 
 def _check(commands: Commands) -> None:
