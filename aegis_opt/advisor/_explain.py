@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,9 +108,14 @@ class SingleChanges:
         deviation: Deviation,
         values: Mapping[str, FloatArray],
         summary: Summary | ScoreSummary,
+        unknown: Collection[str] = (),
     ) -> SingleChanges:
-        """Work out what follows from the value of a measure under each mask: its mean over the attributes."""
+        """Work out what follows from the value of a measure under each mask: its mean over the attributes.
+
+        The value without a mask of the `unknown` attributes is not known.
+        """
         unmasked = deviation.unmasked.mean(axis=0)
+        unmasked[:, [name in unknown for name in deviation.attributes]] = np.nan
         n_attributes = len(deviation.attributes)
         changed = {}
         for i, name in enumerate(deviation.attributes):
@@ -166,6 +171,10 @@ class SingleChanges:
             float(self.changed[attribute][row, to]),
             most,
         )
+
+    def mask(self, configuration: str, attribute: str) -> Mapping[str, Any]:
+        """Return the mask that a configuration has for an attribute, as configuration files write it."""
+        return self._masks(attribute)[self.summary.configurations[configuration][attribute]]
 
     def _gains(self, configuration: str, attribute: str) -> FloatArray:
         """Return the gain of the score under each mask of an attribute, and at the end without a mask."""

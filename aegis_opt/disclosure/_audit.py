@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._options import path_of, whole_number
+from aegis_opt._progress import Progress, reporting
 from aegis_opt.disclosure._attribute import TableBounds, attribute_bounds, mask_names_values, values_in_clear
 from aegis_opt.disclosure._differences import differences
 from aegis_opt.disclosure._leave_out import leave_out
 from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.sources import Progress
 from aegis_opt.summary import ScoreSummary, Summary
 
 _CELLS = ["attribute", "row", "label", "low", "high", "exact"]
@@ -162,7 +162,7 @@ def audit(
     summary: Summary | ScoreSummary | str | os.PathLike[str],
     *,
     small: int = 5,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Audit:
     """Find out what a summary discloses about the raw joint tables of its attributes.
 
@@ -177,8 +177,8 @@ def audit(
         What is to be shared.
     small : int, default 5
         Pinned counts from 1 to small - 1 count as small: they may point at persons.
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called with (what, done, of how many).
 
     Returns
     -------
@@ -213,11 +213,12 @@ def audit(
     if isinstance(summary, ScoreSummary):
         return Audit(summary, {}, small)
     bounds = {}
-    for done, (name, attribute) in enumerate(summary.attributes.items()):
-        if progress is not None:
-            progress(f"auditing {name}", done, len(summary.attributes))
-        try:
-            bounds[name] = attribute_bounds(attribute)
-        except InfeasibleProblem as error:
-            raise InfeasibleProblem(f"attribute {name!r}: {error}") from error
+    with reporting(progress, "auditing") as report:
+        for done, (name, attribute) in enumerate(summary.attributes.items()):
+            if report is not None:
+                report(f"auditing {name}", done, len(summary.attributes))
+            try:
+                bounds[name] = attribute_bounds(attribute)
+            except InfeasibleProblem as error:
+                raise InfeasibleProblem(f"attribute {name!r}: {error}") from error
     return Audit(summary, bounds, small)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt._options import instance, number
+from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Mask
@@ -19,7 +20,7 @@ from aegis_opt.privacy._base import PrivacyRule, as_rules
 from aegis_opt.privacy._figures import TableFigures, figures_of
 from aegis_opt.privacy._rules import KAnonymity
 from aegis_opt.privacy._sources import open_classes
-from aegis_opt.sources import Progress, open_engine
+from aegis_opt.sources import open_engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ def check_privacy(
     sensitive: str | None = None,
     suppression: float = 0.0,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Check which configurations satisfy privacy rules.
 
@@ -131,8 +132,8 @@ def check_privacy(
         The share of records that may be suppressed, because their classes violate a rule.
     order : mapping of str to list or str, optional
         The order of the sensitive attribute, as in `aegis_opt.summarize`.
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called with (what, done, of how many).
 
     Returns
     -------
@@ -177,10 +178,11 @@ def check_privacy(
         suppression=suppression,
         order=order,
     )
-    rows = [
-        {"configuration": name, **_row(figures, question.rules)}
-        for name, figures in question.answers(source, given, progress)
-    ]
+    with reporting(progress, "reading") as report:
+        rows = [
+            {"configuration": name, **_row(figures, question.rules)}
+            for name, figures in question.answers(source, given, report)
+        ]
     return pd.DataFrame(rows)
 
 

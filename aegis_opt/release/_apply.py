@@ -14,6 +14,7 @@ import pandas as pd
 from aegis_opt._files import nameless_path, written_by_duckdb
 from aegis_opt._interrupts import interruptible
 from aegis_opt._options import flag
+from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask
@@ -45,7 +46,7 @@ def apply_configuration(
     quasi_identifiers: Iterable[str] | None = None,
     suppressed: Suppressed = "drop",
     on_suppressed: OnSuppressed | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Any:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
@@ -74,8 +75,8 @@ def apply_configuration(
         quasi-identifiers. Blanked records form a class, too, which must not be too small.
     on_suppressed : callable, optional
         Called with how many records were suppressed, and of how many.
-    progress : callable, optional
-        Called as ``progress(doing, done, total)`` now and then.
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called as ``progress(doing, done, total)`` now and then.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def apply_configuration(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, rows.configuration, names
         )
         return rows.masked() if wanted is None else suppressed_on_spark(rows.masked(), wanted)
-    with _opened(source, configuration) as opened:
+    with _opened(source, configuration) as opened, reporting(progress, "masking") as report:
         wanted = Suppression.of(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, opened.attributes, opened.names
         )
@@ -134,8 +135,8 @@ def apply_configuration(
 
         def work() -> Any:
             if path is not None:
-                return masking.write(path, escape_formulas, progress)
-            with reported(masking.own, progress, f"masking {masking.table.description}"):
+                return masking.write(path, escape_formulas, report)
+            with reported(masking.own, report, f"masking {masking.table.description}"):
                 return masking.same_type()
 
         return (
