@@ -44,7 +44,7 @@ def _show(arguments: argparse.Namespace, found: Audit) -> None:
     )
     for row in found.attributes.itertuples(index=False):
         table.add_row(
-            row.attribute,
+            str(row.attribute),
             f"{row.pinned_cells:.1%}",
             f"{row.pinned_records:.1%}",
             f"{row.small_cells:,}",

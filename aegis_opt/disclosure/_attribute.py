@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ class TableBounds:
     @property
     def pinned(self) -> BoolArray:
         """Cells whose count is known."""
-        return self.low == self.high
+        return np.asarray(self.low == self.high)
 
     def small(self, below: int) -> BoolArray:
         """Cells whose count is known, and small without being 0."""
@@ -133,8 +134,6 @@ def values_in_clear(attribute: AttributeSummary) -> bool:
     return any(mask_names_values(table.spec) for table in attribute.tables)
 
 
-def mask_names_values(spec: object) -> bool:
+def mask_names_values(spec: Mapping[str, Any]) -> bool:
     """Whether a mask, as configuration files write it, shows values of the attribute."""
-    if not isinstance(spec, dict):
-        spec = dict(spec)  # type: ignore[call-overload]
     return spec["function"] in NAMES_VALUES or any(spec.get(key) for key in ("mapping", "hierarchy"))

@@ -135,9 +135,8 @@ class Audit:
 
     @property
     def _labels(self) -> Any:
-        labels = np.empty(len(self.summary.label_values), dtype=object)  # type: ignore[union-attr]
-        labels[:] = self.summary.label_values  # type: ignore[union-attr]
-        return labels
+        values = () if isinstance(self.summary, ScoreSummary) else self.summary.label_values
+        return pd.Series(values, dtype=object).to_numpy()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON-ready values, without the single cells."""
@@ -151,7 +150,7 @@ class Audit:
     def __repr__(self) -> str:
         if not self.bounds:
             return f"<Audit: {len(self.summary.attributes)} attributes, no tables are shared>"
-        worst = self.attributes.loc[self.attributes["pinned_records"].idxmax()]
+        worst = self.attributes.iloc[int(self.attributes["pinned_records"].argmax())]
         return (
             f"<Audit: {len(self.attributes)} attributes, {int(self.attributes['small_cells'].sum())} small "
             f"counts pinned; most of {worst['attribute']!r}: {worst['pinned_records']:.0%} of the records>"
