@@ -13,7 +13,7 @@ from aegis_opt._options import instance, number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, UnknownColumn
-from aegis_opt.masks import Configuration, Configurations, Mask
+from aegis_opt.masks import Configuration, Configurations, Mask, fit_configuration
 from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Rule, normal_orders
 from aegis_opt.privacy._base import PrivacyRule, as_rules
@@ -62,7 +62,7 @@ class PrivacyQuestion:
         return cls(asked, share, named, sensitive if needing else None, normal_orders(order))
 
     def answers(
-        self, source: Any, configurations: Mapping[str, Mapping[str, Mask]], progress: Progress | None = None
+        self, source: Any, configurations: Configurations, progress: Progress | None = None
     ) -> Iterator[tuple[str, TableFigures]]:
         """Count the classes of each configuration, and compare them with the rules."""
         engine = open_engine(source)
@@ -70,6 +70,7 @@ class PrivacyQuestion:
         for name in (*self.quasi_identifiers, *([self.sensitive] if self.sensitive else [])):
             if name not in known:
                 raise UnknownColumn("column", name, known, "It is asked for by the privacy rules.")
+        configurations = fit_configuration(source, configurations)
         ordered = any(rule.needs_order for rule in self.rules)
         with open_classes(
             source, configurations, self.quasi_identifiers, self.sensitive, self.orders, progress
