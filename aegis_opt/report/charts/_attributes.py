@@ -76,7 +76,7 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(domain=[least, largest], range=list(theme.HEAT), interpolate="lab"),
-        legend=alt.Legend(title=what, orient="bottom", gradientLength=180, format="~g", tickCount=4),
+        legend=alt.Legend(title=what, orient="bottom", gradientLength=180, format=".4~g", tickCount=4),
     )
     tips = [
         alt.Tooltip("attribute:N", title="attribute"),

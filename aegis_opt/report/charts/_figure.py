@@ -97,7 +97,7 @@ def figure(
     description: str,
     title: Sequence[str] = (),
     width: int | None = theme.WIDTH,
-    height: int | None = None,
+    height: int | alt.Step | None = None,
     rows: int | None = None,
     **options: Any,
 ) -> Figure:
