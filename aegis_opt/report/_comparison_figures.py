@@ -66,7 +66,7 @@ KINDS = (
 
 
 def charts_of(
-    selection: Selection, style: VariantStyle, *, page: bool = False
+    selection: Selection, style: VariantStyle, *, only: str | None = None, page: bool = False
 ) -> Iterator[tuple[str, str, Figure]]:
     """Yield kind, measure and chart of every figure that has data; only estimates have one per measure."""
     from aegis_opt.report.charts._distances import distances_chart
@@ -75,16 +75,20 @@ def charts_of(
     from aegis_opt.report.charts._regret import regret_chart
     from aegis_opt.report.charts._tradeoff import tradeoff_chart
 
-    if selection.points:
+    def wanted(kind: str) -> bool:
+        return only in (None, kind)
+
+    if selection.points and wanted("pareto"):
         yield "pareto", "", tradeoff_chart(selection, style, page=page)
-    if selection.boxes:
+    if selection.boxes and wanted("tvd"):
         yield "tvd", "", distances_chart(selection, style, page=page)
-    if selection.cells:
+    if selection.cells and wanted("regret"):
         yield "regret", "", regret_chart(selection, style, page=page)
-    for measure in dict.fromkeys(choice.measure for choice in selection.choices):
-        yield "estimate", measure, estimates_chart(selection, measure, style, page=page)
+    if wanted("estimate"):
+        for measure in dict.fromkeys(choice.measure for choice in selection.choices):
+            yield "estimate", measure, estimates_chart(selection, measure, style, page=page)
     for name, profile in (("profile-time", selection.time_profile), ("profile-tvd", selection.tvd_profile)):
-        if profile is not None:
+        if profile is not None and wanted(name):
             yield name, "", profile_chart(selection, profile, style, page=page)
 
 

@@ -54,7 +54,8 @@ CHART_STYLE = """\
 _DRAW = """\
 function drawChart(place, spec) {
   if (place.chart) place.chart.finalize();
-  const options = {renderer: "svg", actions: false, ast: true, tooltip: {theme: "custom"}};
+  // warnings, such as of a column without any number, are for those who write charts: 1 is errors only
+  const options = {renderer: "svg", actions: false, ast: true, tooltip: {theme: "custom"}, logLevel: 1};
   return vegaEmbed(place, spec, options)
     .then(found => { place.chart = found; place.dataset.drawn = spec.description; })
     .catch(error => { place.textContent = "This chart cannot be drawn: " + error.message; });
@@ -111,13 +112,15 @@ _EXPORT = "window.vegaEmbed = vegaEmbed;"
 def _programs() -> str:
     """Return Vega, Vega-Lite and vega-embed as one script.
 
-    Making it takes seconds, so it is kept in the user's folder for such files, under the version it is of.
-    What is there is used only if it is whole, and where nothing can be kept it is made again.
+    Making it takes seconds, so it is kept in the user's folder for such files, or in the folder that the
+    environment names as ``AEGIS_OPT_CACHE``. What is there is used only if it is whole and of this version;
+    where nothing can be kept, it is made again.
     """
     import vl_convert
 
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    kept = Path(home) / "aegis-opt" / f"vega-embed-{version('vl-convert-python')}.js"
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get("AEGIS_OPT_CACHE") or home / "aegis-opt")
+    kept = folder / f"vega-embed-{version('vl-convert-python')}.js"
     with suppress(OSError, UnicodeDecodeError):
         digest, _, text = kept.read_text(encoding="utf-8").partition("\n")
         if digest == f"//{sha256(text.encode()).hexdigest()}":

@@ -24,6 +24,7 @@ from aegis_opt.report._page_tables import page_tables
 from aegis_opt.report._plots import require_altair
 from aegis_opt.report._prepared_results import advice_by_group, typed, variants_of
 from aegis_opt.report._ranking_data import Ranking, rankings_of
+from aegis_opt.report.charts import _theme as theme
 
 _SCRIPTS = ("core.js", "tables.js", "main.js")
 
@@ -115,6 +116,7 @@ def _render(
 ) -> str:
     shown = telling_apart(selections)
     data = {
+        "row": theme.ROW,
         "kinds": [kind.name for kind in KINDS],
         "first": {"dataset": shown.dataset, "scope": shown.scope},
         "selections": _drawn(selections, variants),

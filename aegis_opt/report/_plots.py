@@ -186,8 +186,8 @@ def plot_results(
         runs = [r for r in runs if measure in (None, r.measure)]
         if runs:
             return order_chart(first_shown(runs))
-    charts = {(name, of): chart for name, of, chart in charts_of(selection, VariantStyle(variants))}
-    of_kind = {of: chart for (name, of), chart in charts.items() if name == kind}
+    drawn = charts_of(selection, VariantStyle(variants), only=kind)
+    of_kind = {of: chart for _, of, chart in drawn}
     if measure is not None and of_kind:
         return of_kind[one_of("measure", measure, list(of_kind))]
     if not of_kind:

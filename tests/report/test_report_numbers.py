@@ -13,7 +13,14 @@ from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.report import write_report
 from aegis_opt.report._chart_data import Selection, selections_of
 from aegis_opt.report._page_tables import PageTable, page_tables
-from aegis_opt.report._prepared_results import TIME_SHIFT, once, plural, typed, variants_of
+from aegis_opt.report._prepared_results import (
+    TIME_SHIFT,
+    advice_by_group,
+    once,
+    plural,
+    typed,
+    variants_of,
+)
 from aegis_opt.report._ranking_data import MOST, REACH, Ranking, first_shown, rankings_of
 
 
@@ -119,7 +126,10 @@ def test_who_was_tried_on_fewer_problems_is_not_on_the_front(small: Results) -> 
     )
     partial = changed(small, advice=small.advice.iloc[:0], reconstructions=easy)
     points = [
-        point for selection in selections_of(partial, advice_by_group(partial)) for point in selection.points if point.variant == "ipf"
+        point
+        for selection in selections_of(partial, advice_by_group(partial))
+        for point in selection.points
+        if point.variant == "ipf"
     ]
     assert len(points) == 2  # with and without histograms
     for point in points:
@@ -160,7 +170,12 @@ def test_regret_is_relative_to_a_random_choice_and_penalised(selections: list[Se
 def test_regret_has_no_share_where_all_configurations_are_as_good(small: Results) -> None:
     equal = typed(small).advice.assign(pud_true_min=0.2, pud_true_mean=0.2, pud_true_max=0.2, regret=0.0)
     alike = changed(small, advice=equal, reconstructions=small.reconstructions.iloc[:0])
-    cells = [cell for selection in selections_of(alike, advice_by_group(alike)) for cell in selection.cells if cell.n]
+    cells = [
+        cell
+        for selection in selections_of(alike, advice_by_group(alike))
+        for cell in selection.cells
+        if cell.n
+    ]
     assert {cell.share for cell in cells} == {None}
     assert all("equally good" in cell.note for cell in cells)
 
@@ -293,7 +308,9 @@ def test_a_variant_that_ran_on_few_problems_is_marked(small: Results) -> None:
     rows = small.reconstructions
     hard = (rows["variant"] == "ipf") & (rows["attribute"] != "a0") & rows["histogram"]
     plain = typed(changed(small, reconstructions=rows.assign(status=rows["status"].mask(hard, SKIPPED))))
-    found = next(table for table in page_tables(plain, advice_by_group(plain)) if table.id == "reconstructions")
+    found = next(
+        table for table in page_tables(plain, advice_by_group(plain)) if table.id == "reconstructions"
+    )
     place = [column.key for column in found.columns].index("ran_on")
     told = {(row[1], row[3]): row[place] for row in found.rows}
     assert told["ipf", "yes"] == "1 of 3"

@@ -56,7 +56,7 @@ function showRun(selection) {
     remark.hidden = !run;
     remark.textContent = run ? run.remark : "";
     const rows = run ? run.rows.map((row) => Object.fromEntries(run.keys.map((field, i) => [field, row[i]]))) : [];
-    draw("ranking", rows.length ? { ...DATA.rankings.charts[run.measure], datasets: { rows } } : null, "There is no order to draw.");
+    draw("ranking", rows.length ? { ...DATA.rankings.charts[run.measure], height: DATA.row * rows.length, datasets: { rows } } : null, "There is no order to draw.");
   }
   show();
 }

@@ -88,5 +88,5 @@ def order_chart(ranking: Ranking, *, page: bool = False) -> Figure:
         "and the proved bounds as lines.",
         title=() if page else [f"Order by {title}", f"{run}{seed}", *wrap(ranking.remark, 90)],
         width=None if page else theme.WIDTH,
-        height=alt.Step(theme.ROW),
+        rows=len(ranking.names),
     )

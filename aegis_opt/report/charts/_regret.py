@@ -30,16 +30,6 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
     longest = max(len(row["column"]) for row in rows)
     width = max(180, min(720, 70 * columns))
     angle = 0 if 7 * longest < (250 if page else width) / columns else -40
-    base = alt.Chart(values(rows)).encode(
-        x=alt.X(
-            "column:N",
-            sort=None,
-            axis=alt.Axis(
-                title=None, orient="top", labelAngle=angle, labelLimit=140, domain=False, ticks=False
-            ),
-        ),
-        y=alt.Y("variant:N", sort=names, axis=alt.Axis(title=None, domain=False, ticks=False)),
-    )
     tips = [
         alt.Tooltip("variant:N"),
         alt.Tooltip("column:N", title="measure and data set"),
@@ -49,16 +39,27 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
         alt.Tooltip("runs:Q"),
         alt.Tooltip("note:N"),
     ]
+    base = alt.Chart(values(rows)).encode(
+        x=alt.X(
+            "column:N",
+            sort=None,
+            axis=alt.Axis(
+                title=None, orient="top", labelAngle=angle, labelLimit=140, domain=False, ticks=False
+            ),
+        ),
+        y=alt.Y("variant:N", sort=names, axis=alt.Axis(title=None, domain=False, ticks=False)),
+        tooltip=tips,
+    )
     colour = alt.Color(
         "share:Q",
         scale=alt.Scale(domain=[0, 1], range=list(theme.HEAT), interpolate="lab"),
         legend=alt.Legend(title="regret / regret of a random choice", gradientLength=180, tickCount=4),
     )
     stroke = {"stroke": "#FFFFFF", "strokeWidth": 1, "strokeOpacity": 0.6}
-    layers = [base.mark_rect(**stroke).encode(color=colour, tooltip=tips)]
+    layers = [base.mark_rect(**stroke).encode(color=colour)]
     if any(row["worse"] for row in rows):
         worse = base.transform_filter("datum.worse").mark_rect(color=theme.WORSE, **stroke)
-        layers.append(worse.encode(tooltip=tips))
+        layers.append(worse)
     if columns <= _NUMBERS:
         ink = alt.when("!isValid(datum.share)").then(alt.value(theme.OTHER))
         ink = ink.when("datum.share > 0.5").then(alt.value("#FFFFFF"))

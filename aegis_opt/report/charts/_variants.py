@@ -71,7 +71,7 @@ def marks_of(items: Sequence[Any], style: VariantStyle, *, page: bool) -> dict[s
 
 def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
     """Return round numbers for a logarithmic axis; where it is short, at equal steps."""
-    if high < 3 * low:
+    if high < 5 * low:
         step = 10.0 ** math.floor(math.log10(high - low))
         while (high - low) / step > most:
             step *= 2 if (high - low) / step < 2 * most else 5
