@@ -13,10 +13,13 @@ What people use every day is here, the rest in public modules such as `masks`, `
 A name is imported when it is first used.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import _later, _moved
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # the application decides what is shown
 
 if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
@@ -49,10 +52,13 @@ if TYPE_CHECKING:
         Generalize,
         Hierarchy,
         Identity,
+        KeepTop,
+        PoolRare,
         Prefix,
         Suppress,
         TopCode,
         Truncate,
+        fit_configuration,
         generate_configurations,
         load_configurations,
         save_configurations,
@@ -81,6 +87,8 @@ __all__ = [
     "Hierarchy",
     "Identity",
     "InfeasibleProblem",
+    "KeepTop",
+    "PoolRare",
     "Prefix",
     "Problem",
     "Reconstruction",
@@ -97,6 +105,7 @@ __all__ = [
     "chi_square",
     "compare",
     "datasets",
+    "fit_configuration",
     "g3_error",
     "generate_configurations",
     "get_measure",
@@ -119,8 +128,9 @@ _NAMES = {  # module: the names taken from it
     "domain": "",
     "errors": "AegisError InfeasibleProblem UnknownSolver",
     "harness": "compare",
-    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
-    "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
+    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity KeepTop "
+    "PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
+    "load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
     "privacy": "",
     "problem": "Problem View",
@@ -136,6 +146,7 @@ _NAMES = {  # module: the names taken from it
     "summary": "Summary summarize",
 }
 _later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes plot_reconstruction plot_results")
+_later.place(f"{__name__}.report._record", "write_record")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 
