@@ -13,10 +13,13 @@ What people use every day is here, the rest in public modules such as `masks`, `
 A name is imported when it is first used.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import _later, _moved
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # the application decides what is shown
 
 if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
@@ -136,6 +139,7 @@ _NAMES = {  # module: the names taken from it
     "summary": "Summary summarize",
 }
 _later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes")
+_later.place(f"{__name__}.report._record", "write_record")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

@@ -43,7 +43,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
     console = make_console()
     table = make_table("attribute", "masks", "such as", left=["attribute", "such as"])
     for attribute, used in masks.items():
-        table.add_row(attribute, str(len(used)), listing(list(used), shown=3))
+        table.add_row(attribute, str(len(used)), listing(list(used), most=3))
     show_table(console, table)
     console.print(f"{len(configurations):,} configurations written to {arguments.output}", soft_wrap=True)
 

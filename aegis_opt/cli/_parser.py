@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -25,10 +26,12 @@ _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'par
 
 _STEPS = """\
 typical steps:
-  aegis-opt generate people.csv --label income -o masks.yaml      configurations to choose from
-  aegis-opt summarize people.csv --configurations masks.yaml -o summary.json
-                                                                  what the provider shares
-  aegis-opt advise summary.json                                   which configuration to use
+  configurations to choose from:
+    aegis-opt generate people.csv --label income -o masks.yaml
+  what the provider shares:
+    aegis-opt summarize people.csv --configurations masks.yaml -o summary.json
+  which configuration to use:
+    aegis-opt advise summary.json
 
 exit codes: 0 success, 1 failure (the reason is on stderr), 2 wrong usage
 """
@@ -43,10 +46,15 @@ The output then says why and what to use instead ("best" is null in --json).
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keep line breaks, and make the first column wide enough for the longest command."""
+    """Fill paragraphs to the width, keep indented lines, and fit the first column to the longest command."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip().split("\n\n")
+        filled = (part if "\n " in part else textwrap.fill(part, width) for part in paragraphs)
+        return textwrap.indent("\n\n".join(filled) + "\n", indent)
 
 
 class _Version(argparse.Action):
@@ -166,7 +174,7 @@ def _summarize(commands: Commands) -> None:
     every = "share how often each value of an attribute occurs"
     histograms.add_argument("--histograms", action="store_true", help=every)
     some = "share that of this attribute; may be repeated"
-    histograms.add_argument("--histogram", action="append", metavar="ATTRIBUTE", help=some)
+    histograms.add_argument("--histogram", action="append", metavar="NAME", help=some)
     histograms.add_argument("--no-histograms", action="store_true", help="share none (the default)")
     values = parser.add_mutually_exclusive_group()
     every = "share the values of attributes without how often each occurs"
@@ -222,6 +230,7 @@ def _advise(commands: Commands) -> None:
         "show what each mask of a configuration costs, and the change that gains most (default: the best)"
     )
     add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
+    add("--report", **_file("decision record to write: a page to read, print and sign", ".html", ".htm"))
     add("--plot", **_file("picture of the ranking to write", ".png", ".svg", ".pdf", ".html"))
 
 

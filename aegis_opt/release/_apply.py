@@ -14,6 +14,7 @@ import pandas as pd
 from aegis_opt._files import nameless_path, written_by_duckdb
 from aegis_opt._interrupts import interruptible
 from aegis_opt._options import flag
+from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask
@@ -40,7 +41,7 @@ def apply_configuration(
     *,
     output: str | os.PathLike[str] | None = None,
     escape_formulas: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Any:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
@@ -58,8 +59,8 @@ def apply_configuration(
         Of a CSV or TSV file: put ``'`` before texts and column names that a spreadsheet would take for a
         formula, as they begin with = + - @, a tab or a line break. Numbers stay as they are. By default
         every text does: the file says what the source says, and may hold formulas if that does.
-    progress : callable, optional
-        Called as ``progress(doing, done, total)`` now and then.
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called as ``progress(doing, done, total)`` now and then.
 
     Returns
     -------
@@ -100,12 +101,12 @@ def apply_configuration(
                 "Spark writes its DataFrames by itself: mask without output=, then .write.parquet(...)"
             )
         return _on_spark(source, configuration).masked()
-    with _opened(source, configuration) as masking:
+    with _opened(source, configuration) as masking, reporting(progress, "masking") as report:
 
         def work() -> Any:
             if path is not None:
-                return masking.write(path, escape_formulas, progress)
-            with reported(masking.own, progress, f"masking {masking.table.description}"):
+                return masking.write(path, escape_formulas, report)
+            with reported(masking.own, report, f"masking {masking.table.description}"):
                 return masking.same_type()
 
         return (

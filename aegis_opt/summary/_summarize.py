@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._options import instance, one_of
+from aegis_opt._progress import reporting
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
@@ -24,14 +26,14 @@ from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
+from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._scores import ScoreSummary
 
-Share = Literal["tables", "scores", "both"]
+_LOG = logging.getLogger(__name__)
 
-FEW_TEXTS = 50
-"""Distinct texts up to which a column is no list of persons, however few the records."""
+Share = Literal["tables", "scores", "both"]
 
 
 @overload
@@ -52,7 +54,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary: ...
 
 
@@ -74,7 +76,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> ScoreSummary: ...
 
 
@@ -96,7 +98,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary | ScoreSummary: ...
 
 
@@ -117,7 +119,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary | ScoreSummary:
     """Scan a source once and keep only what may be shared.
 
@@ -169,8 +171,9 @@ def summarize(
         Beyond `max_values`, refuse the attribute instead.
     memory : str, optional
         Limit of the memory of the scan, such as "1GB".
-    progress : callable, optional
-        Called with (what, done, of how many) per column.
+    progress : bool or callable, optional
+        True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
+        function is called with (what, done, of how many) per column.
 
     Returns
     -------
@@ -202,13 +205,23 @@ def summarize(
             "out, or pass share='both'"
         )
     policy = Policy.of(max_values, on_many_values)
-    with open_masked(source, label, configurations, policy, memory, progress, orders) as counted:
+    with (
+        reporting(progress, "reading") as report,
+        open_masked(source, label, configurations, policy, memory, report, orders) as counted,
+    ):
         _check_identifiers(counted, listed)
         summary = summary_of(counted, listed.histograms, listed.values)
+        _LOG.info(
+            "summarised %d records: %d attributes, %d configurations",
+            *(summary.n_records, len(summary.attributes), len(summary.configurations)),
+        )
         if numbers is None:
             return summary
+        if report is not None:
+            report("scoring the configurations", 0, 1)
         held = counted.records.held(counted.counts.n_records)
         shared = numbers.of(summary, counted.counts, held, counted.arrangements)
+        _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
     return shared if share == "scores" else replace(summary, numbers=shared)
 
 
@@ -307,7 +320,7 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
                 raise UnknownColumn("attribute", name, counts.attributes, f"It was named in {option}.")
     for name, joint in counts.attributes.items():
         distinct = len(joint.domain.values)
-        if joint.domain.kind != "string" or distinct <= max(FEW_TEXTS, counts.n_records / 2):
+        if joint.domain.kind != "string" or not is_nearly_unique(distinct, counts.n_records):
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
         with_counts = listed.histograms is True
