@@ -17,8 +17,8 @@ from typing import Any
 
 import jupytext
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 DOCS = Path(__file__).resolve().parent
 SCRIPTS = (DOCS / "gallery.py", *sorted((DOCS / "tutorials").glob("*.py")))
@@ -88,18 +88,21 @@ def run(script: Path, spark_options: str = "") -> nbformat.NotebookNode:
     """
     notebook = jupytext.read(script)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(_SET_UP))
-    spark = {"PYSPARK_SUBMIT_ARGS": f"{spark_options} {_SPARK}", "SPARK_LOCAL_IP": "127.0.0.1"}
+    variables = {"PYSPARK_SUBMIT_ARGS": f"{spark_options} {_SPARK}", "SPARK_LOCAL_IP": "127.0.0.1"}
+    variables |= {"PYTHONWARNINGS": "ignore:PySpark does not yet fully support pandas:FutureWarning"}
+    variables |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # of small matrices more are slower
     # by sockets in a folder, not by ports, which others could reach
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
         client = NotebookClient(
             notebook,
-            km=AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{sockets}/kernel"),
+            config=Config(AsyncKernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
+            kernel_name="python3",
             timeout=300,
             resources={"metadata": {"path": folder}},
             # What a Java process writes is not what a cell shows.
             extra_arguments=["--IPKernelApp.capture_fd_output=False"],
         )
-        client.execute(env=os.environ | spark)
+        client.execute(env=os.environ | variables)
     del notebook.cells[0]
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

@@ -17,67 +17,82 @@ patients.head(3)
 # %% [markdown]
 # ## Write down the maskings
 #
-# A *configuration* has one mask for each column. Those below differ in what they keep: fine ages, fine weights, or
-# fine zip codes. The *label* is the column that others will want to predict.
+# A *configuration* has one mask for each column. The four below differ in what they keep. The *label* is the column
+# that others will want to predict.
 
 # %%
 configurations = ao.Configurations(
     {
         "fine age": {
             "age": ao.Bucketize(width=5),
-            "weight": ao.Bucketize(width=40),
+            "weight": ao.Suppress(),
             "zip": ao.Suppress(),
         },
         "fine weight": {
-            "age": ao.Bucketize(edges=[18, 40, 65]),
+            "age": ao.Suppress(),
             "weight": ao.Bucketize(width=5),
-            "zip": ao.Suppress(),
+            "zip": ao.Prefix(2),
         },
         "fine zip": {
-            "age": ao.Bucketize(width=25),
-            "weight": ao.Bucketize(width=40),
+            "age": ao.Bucketize(width=50),
+            "weight": ao.Bucketize(width=50),
             "zip": ao.Prefix(4),
         },
         "a bit of each": {
-            "age": ao.Bucketize(width=10),
-            "weight": ao.Bucketize(width=20),
-            "zip": ao.Prefix(2),
+            "age": ao.Bucketize(edges=[18, 40, 65]),
+            "weight": ao.Bucketize(width=10),
+            "zip": ao.Prefix(3),
         },
     },
     label="health",
 )
-ao.save_configurations(configurations, "configurations.yaml")
+configurations.save("configurations.yaml")
 
 # %% [markdown]
 # ## Summarise the table
 #
-# One scan counts how often each masked value occurs with each label. The summary is all that the next step sees. It
-# holds no rows. `facts` lists everything that a stranger could read in the file; look at it before you share the file.
+# One scan counts how often each masked value occurs with each label. The summary is all that the next step sees.
 
 # %%
 summary = ao.summarize("patients.csv", configurations=configurations)
 summary.save("summary.json")
-summary.facts().tail(4)
+summary
+
+# %% [markdown]
+# `facts` lists all that a stranger could read in the file. Look at it before you share the file. Its last lines say
+# what is *not* there:
+
+# %%
+facts = summary.facts()
+for text in facts.loc[facts["about"] == "not in the file", "content"]:
+    print("-", text)
 
 # %% [markdown]
 # ## Ask for advice
 
 # %%
 advice = ao.advise("summary.json", measure="mi")
-print(advice.reason)
+advice
 
 # %% [markdown]
-# The winner is certain: the order is *proved*, although the advisor saw no patient. The picture shows the estimated
-# loss of each configuration, with proved bounds where they are known.
+# The order is *proved*, although the advisor saw no patient. The picture shows how much of its mutual information with
+# health a column loses on average.
 
 # %%
 advice.plot()
 
 # %% [markdown]
-# Why does it win? The heat map shows what each column loses.
+# Why does this one win? The heat map shows what each column loses under each configuration.
 
 # %%
 advice.plot_attributes()
+
+# %% [markdown]
+# If somebody has to sign the decision, write the decision record: one page with the conclusion, the evidence, what the
+# summary discloses, and how to make it again.
+
+# %%
+advice.report("advice.html")
 
 # %% [markdown]
 # ## Mask the table
@@ -100,4 +115,5 @@ print(chosen.to_sql("postgresql", "patients", domains=ao.source_domains(patients
 #
 # * [Masks and configurations](../masks.md) lists all masks, and shows how to draw many configurations at once.
 # * [Summaries](../summaries.md) says what a summary discloses, and how to share less.
+# * [Advice](../advice.md) shows what else an advice can tell.
 # * [How it works](../how-it-works.md) explains what is proved, and what is estimated.
