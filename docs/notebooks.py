@@ -98,6 +98,7 @@ def run(script: Path, spark_options: str = "") -> nbformat.NotebookNode:
             config=Config(AsyncKernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
             kernel_name="python3",
             timeout=300,
+            startup_timeout=300,
             resources={"metadata": {"path": folder}},
             # What a Java process writes is not what a cell shows.
             extra_arguments=["--IPKernelApp.capture_fd_output=False"],

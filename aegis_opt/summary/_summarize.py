@@ -210,7 +210,7 @@ def summarize(
         open_masked(source, label, configurations, policy, memory, report, orders) as counted,
     ):
         _check_identifiers(counted, listed)
-        summary = summary_of(counted, listed.histograms, listed.values)
+        summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
         _LOG.info(
             "summarised %d records: %d attributes, %d configurations",
             *(summary.n_records, len(summary.attributes), len(summary.configurations)),
@@ -339,9 +339,15 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
 
 
 def summary_of(
-    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
+    counted: MaskedCounts,
+    histograms: bool | Collection[str],
+    values: bool | Collection[str] = False,
+    kept_values: bool = True,
 ) -> Summary:
-    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared.
+
+    `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
+    """
     counts, masks, arrangements, _ = counted
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
@@ -358,7 +364,8 @@ def summary_of(
             mask = chosen_masks.get(attribute, Identity())
             if mask not in indices:
                 indices[mask] = len(tables)
-                tables.append(_masked_table(mask, attribute, joint, arrangements[attribute], name))
+                table = _masked_table(mask, attribute, joint, arrangements[attribute], name, kept_values)
+                tables.append(table)
             chosen[name][attribute] = indices[mask]
         with_counts = _includes(histograms, attribute)
         attributes[attribute] = _attribute_summary(
@@ -393,10 +400,23 @@ def _configurations(given: object) -> Configurations:
 
 
 def _masked_table(
-    mask: Mask, attribute: str, joint: JointCounts, arrangement: Arrangement, configuration: str
+    mask: Mask,
+    attribute: str,
+    joint: JointCounts,
+    arrangement: Arrangement,
+    configuration: str,
+    kept_values: bool,
 ) -> MaskedTable:
+    fitted = mask
+    if mask.needs_counts:
+        counts = joint.table.sum(axis=1)
+        if joint.coarsening is not None and joint.domain.kind == "string":
+            counts[np.flatnonzero(joint.domain.values == OTHER)] = 0  # it stands for many rare values
+        fitted = mask.fitted(joint.domain, counts)
+        if kept_values and joint.coarsening is None:  # else they are no values of the source
+            mask = fitted
     try:
-        grouping = group_attribute(mask, attribute, joint.domain)
+        grouping = group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
     groups, labels = grouping.groups, grouping.labels

@@ -20,11 +20,11 @@ X, y = clinic.frame.drop(columns="health"), clinic.frame["health"]
 # %% [markdown]
 # ## A pipeline that masks
 #
-# `MaskingTransformer` takes a configuration. It learns from the training data what its masks need to know, and masks
-# whatever comes later in the same way.
+# `MaskingTransformer` takes a configuration, here one of several by its name. It learns from the training data what its
+# masks need to know, and masks whatever comes later in the same way.
 
 # %%
-masking = ao.MaskingTransformer(clinic.configurations["coarse-age"])
+masking = ao.MaskingTransformer("coarse-age", configurations=clinic.configurations)
 pipeline = Pipeline(
     [
         ("mask", masking),
@@ -37,26 +37,17 @@ masking.fit_transform(X).head(3)
 # %% [markdown]
 # ## Search over masks and models at once
 #
-# The configuration is a parameter of the pipeline, and a grid search tries it like any other.
+# The name of the configuration is a parameter of the pipeline, and a grid search tries it like any other.
 
 # %%
 names = ["coarse-age", "life-stages", "erased-digits", "no-weight", "no-age", "strictest"]
-search = GridSearchCV(
-    pipeline,
-    {
-        "mask__configuration": [clinic.configurations[name] for name in names],
-        "model__C": [0.1, 1.0],
-    },
-    cv=3,
-)
+search = GridSearchCV(pipeline, {"mask__configuration": names, "model__C": [0.1, 1.0]}, cv=3)
 search.fit(X, y)
+search.best_params_
 
+# %%
 tried = pd.DataFrame(search.cv_results_)
-tried["configuration"] = [
-    next(name for name in names if clinic.configurations[name] is masks)
-    for masks in tried["param_mask__configuration"]
-]
-accuracy = tried.groupby("configuration")["mean_test_score"].max().rename("accuracy")
+accuracy = tried.groupby("param_mask__configuration")["mean_test_score"].max().rename("accuracy")
 accuracy.sort_values(ascending=False).to_frame().round(3)
 
 # %% [markdown]

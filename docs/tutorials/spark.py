@@ -40,7 +40,7 @@ summary
 
 # %%
 local = ao.summarize(clinic.frame, label="health", configurations=clinic.configurations)
-(summary.facts() == local.facts()).all(axis=None)
+summary.facts().equals(local.facts())
 
 # %% [markdown]
 # ## Ask for advice
@@ -49,7 +49,7 @@ local = ao.summarize(clinic.frame, label="health", configurations=clinic.configu
 
 # %%
 advice = ao.advise(summary, measure="mi")
-print(advice.reason)
+advice
 
 # %%
 advice.plot(top=5)
