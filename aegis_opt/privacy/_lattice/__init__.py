@@ -1,0 +1,1 @@
+"""The search of all combinations of candidates: partitions, tests, clauses, bounds, branches."""
