@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.privacy._lattice._partitions import BoolArray, IntArray, Partitions
 from aegis_opt.privacy._base import PrivacyRule
+from aegis_opt.privacy._lattice._rows import Rows, class_ids
 from aegis_opt.privacy._rules import KAnonymity
 
 Point = tuple[int, ...]
@@ -17,41 +17,6 @@ Point = tuple[int, ...]
 
 _MOST_CELLS = 1 << 24  # of classes by sensitive values that are judged at a time
 _MOST_BYTES = 1 << 30  # of random numbers that are kept
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The distinct rows of a table: values of the attributes and of the sensitive one, with their counts."""
-
-    values: Sequence[IntArray]  # for each attribute, the place of the value of each row
-    sensitive: IntArray
-    n_sensitive: int
-    counts: IntArray  # records of each row
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return int(self.counts.sum())
-
-    def merged(self, partitions: Sequence[IntArray]) -> Rows:
-        """Return the rows by the groups of partitions, equal ones counted together."""
-        values = [groups[own] for groups, own in zip(partitions, self.values, strict=True)]
-        ids = class_ids([*values, self.sensitive])
-        _, first, own = np.unique(ids, return_index=True, return_inverse=True)
-        counts = np.bincount(own, weights=self.counts).astype(np.int64)
-        return Rows([v[first] for v in values], self.sensitive[first], self.n_sensitive, counts)
-
-
-def class_ids(columns: Sequence[IntArray]) -> IntArray:
-    """Number the combinations of values exactly: equal numbers where all columns are equal."""
-    ids, size = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
-        own = int(column.max()) + 1
-        if size > 2**62 // own:
-            ids = np.unique(ids, return_inverse=True)[1]
-            size = int(ids.max()) + 1
-        ids, size = ids * own + column, size * own
-    return ids
 
 
 class Violations:
@@ -123,17 +88,22 @@ class Violations:
         violating, sizes, _ = self.classes(point)
         return int(sizes[violating].sum())
 
+    def violating_rows(self, point: Point) -> BoolArray:
+        """Tell which rows lie in classes that violate."""
+        violating, _, ids = self.classes(point)
+        return violating[ids]
+
     def classes(self, point: Point) -> tuple[BoolArray, IntArray, IntArray]:
-        """Find the classes of a point: which violate, how many records they have, one row of each."""
+        """Find the classes of a point: which violate, how many records they have, and the class of each row."""
         groups = [
             own.groups[p][values]
             for own, p, values in zip(self.partitions, point, self.rows.values, strict=True)
         ]
-        _, first, ids = np.unique(class_ids(groups), return_index=True, return_inverse=True)
+        ids = np.unique(class_ids(groups), return_inverse=True)[1]
         sizes = np.bincount(ids, weights=self.rows.counts).astype(np.int64)
         if self._sizes_only:
-            return sizes < self._k, sizes, first
-        return self._judge(ids, self.rows.sensitive, self.rows.counts, len(sizes)), sizes, first
+            return sizes < self._k, sizes, ids
+        return self._judge(ids, self.rows.sensitive, self.rows.counts, len(sizes)), sizes, ids
 
     def _suppressed(self, sums: npt.NDArray[np.uint32]) -> int:
         if self._sizes_only:
