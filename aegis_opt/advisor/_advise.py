@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -28,6 +28,7 @@ from aegis_opt.advisor._question import (
     replicate_count,
     use_histograms,
 )
+from aegis_opt.advisor._require import excluded_frame, judged, with_figures
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
     DEGENERATE,
@@ -40,11 +41,13 @@ from aegis_opt.advisor._words import (
 )
 from aegis_opt.errors import InvalidOption, UnknownMeasure
 from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
+from aegis_opt.privacy import PrivacyRule
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.sources import Progress
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary._restricted import restricted_summary
 
 
 class Advisor:
@@ -73,6 +76,7 @@ class Advisor:
             made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
             summary = Summary.load(path_of("summary", summary, f"it is a Summary or the path of one; {made}"))
         self.summary = summary
+        self._parts: dict[tuple[str, ...], Advisor] = {}
         if isinstance(summary, Summary):
             self._solved = SolvedTables(summary)
 
@@ -88,10 +92,28 @@ class Advisor:
         histograms: bool | None = None,
         chance: bool = False,
         bootstrap: int | None = None,
+        require: PrivacyRule | Iterable[PrivacyRule] | None = None,
         progress: Progress | None = None,
         **options: Any,
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
+        if require is not None:
+            kept, reasons = judged(self.summary, require)
+            advisor = self if len(kept) == len(self.summary.configurations) else self._restricted(kept)
+            advice = advisor.advise(
+                measure,
+                solver,
+                scope,
+                rounding,
+                seed,
+                replicates=replicates,
+                histograms=histograms,
+                chance=chance,
+                bootstrap=bootstrap,
+                progress=progress,
+                **options,
+            )
+            return replace(advice, excluded=excluded_frame(reasons))
         summary, numbers = self.summary, self._numbers
         how: dict[str, Any] = {"solver": solver, "scope": scope, "rounding": rounding}
         how |= {"replicates": replicates, "histograms": histograms} | options
@@ -122,6 +144,8 @@ class Advisor:
             advice = self._by_tables(chosen, seed, given, bootstrap, progress)
         else:
             advice = by_measure(self._shared_measure(chosen), summary)
+        if summary.privacy is not None:
+            advice = replace(advice, ranking=with_figures(advice.ranking, summary.privacy))
         if chance:
             advice = self._with_chance(advice)
         if measure != "auto":
@@ -130,6 +154,13 @@ class Advisor:
             beside = self.advise("mi", seed=seed, progress=progress, **given)
             advice = compared_with_mi(advice, beside, partial(chance_of_mi, summary))
         return advice
+
+    def _restricted(self, configurations: list[str]) -> Advisor:
+        """Return the advisor about some of the configurations, which is kept."""
+        key = tuple(configurations)
+        if key not in self._parts:
+            self._parts[key] = Advisor(restricted_summary(self.summary, configurations))
+        return self._parts[key]
 
     @property
     def _numbers(self) -> ScoreSummary | None:
@@ -383,6 +414,7 @@ def advise(
     histograms: bool | None = None,
     chance: bool = False,
     bootstrap: int | None = None,
+    require: PrivacyRule | Iterable[PrivacyRule] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Advice:
@@ -435,6 +467,11 @@ def advise(
         applied to the same draw. Tables do not say how attributes depend on each other given the label, so
         that they are independent given the label here: where attributes repeat each other, these intervals
         are too narrow. Where the true difference is close to 0 they are wider than they need be.
+    require : PrivacyRule or sequence of PrivacyRule, optional
+        Privacy rules, such as ``ao.privacy.KAnonymity(5)``, of which the provider shared the figures
+        (``summarize(rules=...)``). Configurations that fail are out of the ranking (`Advice.excluded` lists
+        them). The level may differ from that of the rule that was shared: with figures of k-anonymity, any k
+        can be required.
     progress : callable, optional
         Called with (what, done, of how many).
     **options
@@ -468,6 +505,7 @@ def advise(
         histograms=histograms,
         chance=chance,
         bootstrap=bootstrap,
+        require=require,
         progress=progress,
         **options,
     )

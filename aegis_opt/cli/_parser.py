@@ -13,6 +13,7 @@ from aegis_opt.cli._arguments import (
     key_value,
     number_or_all,
     number_or_word,
+    privacy_rule,
     refuse_given,
     whole_number,
 )
@@ -80,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _report, _solvers):
+    for add in (_demo, _generate, _summarize, _advise, _check, _mask, _compare, _report, _solvers):
         add(commands)
     return parser
 
@@ -183,6 +184,7 @@ def _summarize(commands: Commands) -> None:
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
+    _rules(add, "--rule")
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")
@@ -216,6 +218,8 @@ def _advise(commands: Commands) -> None:
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
     bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
     add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
+    required = "privacy rule that configurations must satisfy, such as k=5; its figures must be shared"
+    add("--require", **_rule(required))
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
     explain = (
@@ -232,6 +236,38 @@ def _check_advise(arguments: argparse.Namespace) -> None:
             arguments.refuse(f"argument --option: {key} is given twice")
         if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
+
+
+def _check(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "check",
+        "check which configurations satisfy privacy rules",
+        "Records whose masked quasi-identifiers are all equal form a class. Each rule is about the classes:\n"
+        "k=5 asks for 5 records in each, l=2 for two sensitive values (kind=entropy or recursive), t=0.2\n"
+        "for almost the shares of the whole table (ordered=true), delta=1 and beta=1 for shares that differ\n"
+        "by no more than that. The exit code is 0 whether or not they hold.",
+        check_orders,
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--configurations", required=True, metavar="FILE", help="configuration file")
+    add("--label", help="column of the class label (default: the one that the configurations name)")
+    _rules(add, "--rule", required=True)
+    _order(add)
+
+
+def _rules(add: Callable[..., Any], option: str, *, required: bool = False) -> None:
+    """Add the options of privacy rules that are checked on a table."""
+    add(option, **_rule("privacy rule, such as k=5 or l=2,kind=entropy"), required=required)
+    known = "column that an attacker may know; may be repeated (default: all that are masked)"
+    add("--quasi-identifier", action="append", metavar="NAME", help=known)
+    add("--sensitive", metavar="NAME", help="column that nobody may learn (default: the label)")
+    share = "share of the records that may be suppressed (default 0)"
+    add("--suppression", type=float, metavar="SHARE", help=share)
+
+
+def _rule(what: str) -> dict[str, Any]:
+    return {"type": privacy_rule, "action": "append", "metavar": "RULE", "help": f"{what}; may be repeated"}
 
 
 def _mask(commands: Commands) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -260,6 +261,22 @@ def load_configurations(path: str | Path) -> Configurations:
         return _parse(document, path.parent)
     except (ConfigurationError, MaskError, UnknownMask) as error:
         raise ConfigurationError(f"{str(path)!r}: {error}") from error
+
+
+def as_configurations(given: object) -> Configurations:
+    """Return the configurations that a caller gave as such, as a mapping or as the path of a file."""
+    if isinstance(given, str | os.PathLike):
+        given = load_configurations(Path(given))
+    if not isinstance(given, Configurations):
+        if not isinstance(given, Mapping):
+            raise ConfigurationError(
+                "no configurations: pass Configurations, a mapping {name: {attribute: mask}}, or the path "
+                f"of a configuration file, not {type(given).__name__}"
+            )
+        given = Configurations(given)
+    if not given:
+        raise ConfigurationError("no configurations: name at least one, e.g. {'all': {'age': Suppress()}}")
+    return given
 
 
 def save_configurations(configurations: Configurations, path: str | Path) -> None:
