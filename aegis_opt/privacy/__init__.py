@@ -2,6 +2,7 @@
 
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._check import check_privacy
+from aegis_opt.privacy._lattice import Alternative, Certificate, SearchResult, search
 from aegis_opt.privacy._risks import Risks, risks
 from aegis_opt.privacy._rules import (
     BetaLikeness,
@@ -12,13 +13,17 @@ from aegis_opt.privacy._rules import (
 )
 
 __all__ = [
+    "Alternative",
     "BetaLikeness",
+    "Certificate",
     "DeltaDisclosure",
     "KAnonymity",
     "LDiversity",
     "PrivacyRule",
     "Risks",
+    "SearchResult",
     "TCloseness",
     "check_privacy",
     "risks",
+    "search",
 ]

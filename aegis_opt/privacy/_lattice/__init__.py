@@ -1,1 +1,7 @@
-"""The search of all combinations of candidates: partitions, tests, clauses, bounds, branches."""
+"""The search of all combinations of candidates: partitions, tests, clauses, bounds, branches, certificates."""
+
+from aegis_opt.privacy._lattice._certificate import Certificate
+from aegis_opt.privacy._lattice._result import Alternative, SearchResult
+from aegis_opt.privacy._lattice._search import search
+
+__all__ = ["Alternative", "Certificate", "SearchResult", "search"]

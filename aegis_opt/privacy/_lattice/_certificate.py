@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -22,10 +21,9 @@ from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._lattice._partitions import Partitions
 from aegis_opt.privacy._lattice._task import Task
 from aegis_opt.privacy._lattice._violations import Point
-from aegis_opt.privacy._rules import BetaLikeness, DeltaDisclosure, KAnonymity, LDiversity, TCloseness
+from aegis_opt.privacy._written import rule_from_spec, rule_to_spec
 
 FORMAT = "aegis-opt certificate"
-_RULES = (KAnonymity, LDiversity, TCloseness, DeltaDisclosure, BetaLikeness)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +78,9 @@ def digest_of(document: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def certificate_of(task: Task, winner: Point, rejected: Sequence[Point]) -> Certificate:
+def certificate_of(
+    task: Task, winner: Point, clauses: Sequence[Point], rejected: Sequence[Point]
+) -> Certificate:
     """Write down what a search learned."""
     space = task.space
     if space.measure.name not in available_measures() or get_measure(space.measure.name) != space.measure:
@@ -106,7 +106,7 @@ def certificate_of(task: Task, winner: Point, rejected: Sequence[Point]) -> Cert
             "records": space.rows.n_records,
             "label": space.label,
             "measure": space.measure.name,
-            "rules": [written_rule(rule) for rule in task.rules],
+            "rules": [_written_rule(rule) for rule in task.rules],
             "sensitive": space.sensitive,
             "order": None if space.order is None else space.order.tolist(),
             "suppression": task.suppression,
@@ -115,19 +115,19 @@ def certificate_of(task: Task, winner: Point, rejected: Sequence[Point]) -> Cert
             "attributes": attributes,
             "winner": list(winner),
             "cost": int(sum(own[candidate] for own, candidate in zip(units, winner, strict=True))),
-            "clauses": [_clause(task, point) for point in task.clauses.points],
+            "clauses": [_clause(task, point) for point in clauses],
             "rejected": [list(point) for point in rejected],
         }
     )
 
 
-def written_rule(rule: PrivacyRule) -> dict[str, Any]:
-    """Return a rule as JSON holds it."""
-    if type(rule) not in _RULES:
+def _written_rule(rule: PrivacyRule) -> dict[str, Any]:
+    written = rule_to_spec(rule)
+    if rule_from_spec(written) != rule:
         raise InvalidOption(
             f"{rule} is no rule of aegis_opt.privacy, so that others cannot check it: there is no certificate"
         )
-    return {"rule": type(rule).__name__, **dataclasses.asdict(rule)}
+    return written
 
 
 def _written_masks(masks: Sequence[Mask]) -> dict[str, Any]:

@@ -87,6 +87,7 @@ class SearchResult:
     _task: Task
     _point: Point | None
     _rejected: Sequence[Point]
+    _clauses: Sequence[Point]
 
     @classmethod
     def of(cls, task: Task, branching: Branching, finished: bool, seconds: float, name: str) -> SearchResult:
@@ -113,6 +114,7 @@ class SearchResult:
             _task=task,
             _point=point,
             _rejected=tuple(branching.rejected),
+            _clauses=tuple(task.clauses.points),
         )
 
     @property
@@ -184,7 +186,7 @@ class SearchResult:
             raise InvalidOption(
                 "there is no certificate, because the search was stopped before its end: give it more time"
             )
-        return certificate_of(self._task, self._found(), self._rejected)
+        return certificate_of(self._task, self._found(), self._clauses, self._rejected)
 
     def alternatives(self, n: int = 5, time_limit: float | None = None) -> list[Alternative]:
         """Return the next best configurations that satisfy the rules, each proved in its place.
