@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         save_configurations,
     )
     from aegis_opt.measures import chi_square, g3_error, get_measure, mutual_information, tvd
-    from aegis_opt.privacy import check_privacy, search
+    from aegis_opt.privacy import check_privacy, search, search_curve
     from aegis_opt.problem import Problem, View
     from aegis_opt.release import apply_configuration, source_domains
     from aegis_opt.release._transformer import MaskingTransformer as MaskingTransformer
@@ -109,6 +109,7 @@ __all__ = [
     "reconstruct",
     "save_configurations",
     "search",
+    "search_curve",
     "source_domains",
     "summarize",
     "tvd",
@@ -125,7 +126,7 @@ _NAMES = {  # module: the names taken from it
     "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
     "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
-    "privacy": "check_privacy search",
+    "privacy": "check_privacy search search_curve",
     "problem": "Problem View",
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn

@@ -2,7 +2,15 @@
 
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._check import check_privacy
-from aegis_opt.privacy._lattice import Alternative, Certificate, SearchResult, search
+from aegis_opt.privacy._lattice import (
+    Alternative,
+    Certificate,
+    SearchCurve,
+    SearchResult,
+    search,
+    search_curve,
+)
+from aegis_opt.privacy._proof import Verification, verify_certificate
 from aegis_opt.privacy._risks import Risks, risks
 from aegis_opt.privacy._rules import (
     BetaLikeness,
@@ -21,9 +29,13 @@ __all__ = [
     "LDiversity",
     "PrivacyRule",
     "Risks",
+    "SearchCurve",
     "SearchResult",
     "TCloseness",
+    "Verification",
     "check_privacy",
     "risks",
     "search",
+    "search_curve",
+    "verify_certificate",
 ]

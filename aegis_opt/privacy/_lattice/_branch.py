@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,7 +57,6 @@ class Branching:
     def solve(
         self,
         seconds: float | None = None,
-        starts: Iterable[Point] = (),
         report: Callable[[Branching], None] | None = None,
     ) -> bool:
         """Search until the best configuration is proved, or time is up or Ctrl-C is pressed.
@@ -66,8 +65,6 @@ class Branching:
         ----------
         seconds : float, optional
             The time to take. The first bound is always computed.
-        starts : iterable of Point
-            Configurations to begin with, if they satisfy the rules.
         report : callable, optional
             Told now and then how far the search is.
 
@@ -84,7 +81,7 @@ class Branching:
         end = None if seconds is None else time.monotonic() + seconds
         said = time.monotonic()
         try:
-            for lower in self._steps(starts):
+            for lower in self._steps():
                 self.lower = max(self.lower, min(lower, self.upper))
                 now = time.monotonic()
                 if report is not None and now - said > _REPORT_SECONDS:
@@ -99,7 +96,7 @@ class Branching:
         self.lower = self.upper
         return True
 
-    def _steps(self, starts: Iterable[Point]) -> Iterator[float]:
+    def _steps(self) -> Iterator[float]:
         """Work through the tree; yield a lower bound of the cost after each step."""
         heap: list[tuple[float, int, int, Bounded]] = []
         numbers = itertools.count()
@@ -114,8 +111,7 @@ class Branching:
         if not heap:
             return
         yield heap[0][0]
-        for point in (*starts, coarse_candidates(self.options)):
-            yield from (heap[0][0] for _ in self._descend(point))
+        yield from (heap[0][0] for _ in self._descend(coarse_candidates(self.options)))
         while heap and heap[0][0] < self.upper:
             yield heap[0][0]
             _, _, seen, node = heapq.heappop(heap)

@@ -16,7 +16,6 @@ from aegis_opt.privacy._lattice._infeasible import infeasible
 from aegis_opt.privacy._lattice._result import SearchResult
 from aegis_opt.privacy._lattice._space import Space, read_space
 from aegis_opt.privacy._lattice._task import Task, reporter
-from aegis_opt.privacy._lattice._violations import Point
 from aegis_opt.privacy._rules import KAnonymity
 from aegis_opt.scores import Score, available_scores
 from aegis_opt.sources import Progress
@@ -200,18 +199,12 @@ def check_size(rules: Sequence[PrivacyRule], suppression: float, space: Space) -
             )
 
 
-def run(
-    task: Task,
-    time_limit: float | None,
-    progress: Progress | None,
-    name: str,
-    starts: Iterable[Point] = (),
-) -> SearchResult:
+def run(task: Task, time_limit: float | None, progress: Progress | None, name: str) -> SearchResult:
     """Search, and say what was found, or why nothing can be."""
     started = time.perf_counter()
     branching = task.branching()
     report = None if progress is None else reporter(task, progress)
-    finished = branching.solve(time_limit, starts, report)
+    finished = branching.solve(time_limit, report)
     seconds = time.perf_counter() - started
     if finished and branching.best is None:
         raise infeasible(task)
