@@ -16,7 +16,7 @@ A name is imported when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aegis_opt import _moved
+from aegis_opt import _later, _moved
 
 if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
@@ -139,6 +139,7 @@ _NAMES = {  # module: the names taken from it
     "sources": "",
     "summary": "Summary summarize",
 }
+_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

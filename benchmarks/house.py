@@ -14,9 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_shown", "_moved", "_blas", "_interrupts"),
+    ("_shown", "_moved", "_later", "_blas", "_interrupts", "_draws"),
     ("errors",),
-    ("_child", "_options", "_files"),
+    ("_child", "_options", "_files", "_plugins"),
     ("_flows",),
     ("_json",),
     ("domain",),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from aegis_opt._options import instance
+from aegis_opt._plugins import load, offers
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers.base import Capabilities, Reconstructor
@@ -28,11 +27,6 @@ _BUILT_IN = {
     "auto": "aegis_opt.solvers.smooth:Auto",
     "sampling": "aegis_opt.solvers.sampling:Sampling",
 }
-
-
-@cache
-def _entry_points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 class Solvers(Mapping[str, Capabilities]):
@@ -66,28 +60,22 @@ def available_solvers() -> Solvers:
     >>> "ipf" in solvers, solvers["integer"].integer
     (True, True)
     """
-    return Solvers([*_BUILT_IN, *sorted(name for name in _entry_points() if name not in _BUILT_IN)])
+    return Solvers(list(dict.fromkeys([*_BUILT_IN, *offers(GROUP)])))
 
 
 def solver_class(name: str) -> type[Reconstructor]:
     """Return the class of the solver `name`, importing it on first use."""
+    found: object
     if name in _BUILT_IN:
         module, _, attribute = _BUILT_IN[name].partition(":")
-        found = getattr(import_module(module), attribute)
-    elif name in _entry_points():
-        point = _entry_points()[name]
-        try:
-            found = point.load()
-        except (ImportError, AttributeError) as error:
-            raise AegisError(
-                f"solver {name!r} is registered as {point.value!r}, which cannot be loaded: {error}. "
-                "Repair or uninstall the package that provides it."
-            ) from error
+        found, origin = getattr(import_module(module), attribute), f"solver {name!r}"
+    elif name in offers(GROUP):
+        found, origin = load("solver", offers(GROUP)[name])
     else:
         hint = f"A package adds one with an entry point in the group {GROUP!r}."
         raise UnknownSolver("solver", name, available_solvers(), hint)
     if not (isinstance(found, type) and issubclass(found, Reconstructor)):
-        raise AegisError(f"solver {name!r} is no subclass of aegis_opt.solvers.base.Reconstructor: {found!r}")
+        raise AegisError(f"{origin} is no subclass of aegis_opt.solvers.base.Reconstructor: {found!r}")
     return found
 
 

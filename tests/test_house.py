@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from aegis_opt import _later
 from benchmarks import house
 
 LEVEL = {room: level for level, rooms in enumerate(house.ORDER) for room in rooms}
@@ -46,6 +48,42 @@ def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
         ("report", 4),
         ("solvers", 6),
     ]
+
+
+def calls_of(tree: ast.AST, module: str, function: str) -> list[ast.Call]:
+    """Every `module.function(...)` in a file."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (node.func.attr, getattr(node.func.value, "id", "")) == (function, module)
+    ]
+
+
+def test_a_later_room_is_called_only_by_methods_that_are_known() -> None:
+    """Calls through `_later` are exceptions to the order: each is listed here, and no other way is used."""
+    found, by_name = {}, set()
+    for room, paths in house.modules().items():
+        for path in paths:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for method in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+                for call in calls_of(method, "_later", "call"):
+                    assert isinstance(call.args[0], ast.Constant)
+                    found[f"{room}: {method.name}"] = call.args[0].value
+            if any(isinstance(node, ast.Name) and node.id == "import_module" for node in ast.walk(tree)):
+                by_name.add(room)
+    assert found == {
+        "advisor: plot": "plot_ranking",
+        "advisor: plot_attributes": "plot_attributes",
+    }
+    assert set(found.values()) == set(_later._PLACES)
+    for name, module in _later._PLACES.items():
+        assert callable(getattr(import_module(module), name))
+    assert by_name == {
+        *("_later", "_moved", "aegis_opt"),
+        *("solvers", "harness", "cli"),  # of plugins, of other libraries, and of their own commands
+    }
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

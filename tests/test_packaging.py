@@ -95,7 +95,7 @@ def test_no_name_loads_a_dependency_that_takes_long() -> None:
     assert "aegis_opt.report" in ours
     heavy = {
         *("scipy.optimize", "scipy.sparse", "scipy.special", "cvxpy", "ortools", "highspy", "duckdb"),
-        *("matplotlib", "pyspark", "sklearn", "polars", "pyarrow"),
+        *("altair", "vl_convert", "pyspark", "sklearn", "polars", "pyarrow"),
     }
     assert heavy.isdisjoint(ours)
 

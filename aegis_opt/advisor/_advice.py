@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from aegis_opt import _later
 from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
 from aegis_opt.errors import InvalidOption, UnknownName
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +153,79 @@ class Advice:
             None where no change gains. ``str()`` of it is a sentence.
         """
         return self._explained_by().suggest(self._named(configuration), unmasked=flag("unmasked", unmasked))
+
+    def plot(self, top: int | None = None, truth: Mapping[str, float] | None = None) -> LayerChart:
+        """Draw the ranking: a dot per configuration and, as a line, the proved bounds of its true deviation.
+
+        Where the configurations are ranked by a score, the dots are scores, and the lines are the 95%
+        intervals of the difference from the winner, where these are known. A line that would squeeze the
+        dots together is cut with an arrow; the numbers at the right say where it ends.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many configurations to draw, best first; by default 50. The figure says how many there are.
+        truth : mapping of str to float, optional
+            The true deviation of each configuration, if the raw table is known.
+
+        Returns
+        -------
+        altair.LayerChart
+            Interactive in a notebook. ``chart.save("ranking.png")`` writes it; .svg, .pdf and .html work,
+            too, and none of them needs a network.
+
+        Raises
+        ------
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(300)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> advice.plot(top=5).to_dict()["title"]["subtitle"][-1]
+        'Shown are the first 5 of 12 configurations.'
+        """
+        chart: LayerChart = _later.call("plot_ranking", self, top=top, truth=truth)
+        return chart
+
+    def plot_attributes(self, top: int | None = None, attributes: int | None = None) -> LayerChart:
+        """Draw what each attribute loses under each configuration, as a heat map.
+
+        The numbers are `deviations`. Where these are not known, they are `masked`: what is left of the
+        measure. A score of all attributes together does not tell them apart, so mutual information does,
+        where it is known.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many configurations to draw, best first; by default 20.
+        attributes : int, optional
+            How many attributes to draw, those that lose most; by default 40.
+
+        Returns
+        -------
+        altair.LayerChart
+            As `plot` does.
+
+        Raises
+        ------
+        InvalidOption
+            If nothing is known about single attributes.
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(300)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> advice.plot_attributes().to_dict()["title"]["text"]
+        'What each attribute loses'
+        """
+        chart: LayerChart = _later.call("plot_attributes", self, top=top, attributes=attributes)
+        return chart
 
     def _explained_by(self) -> SingleChanges:
         if self.changes is None:

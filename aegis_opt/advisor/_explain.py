@@ -167,6 +167,10 @@ class SingleChanges:
             most,
         )
 
+    def mask(self, configuration: str, attribute: str) -> Mapping[str, Any]:
+        """Return the mask that a configuration has for an attribute, as configuration files write it."""
+        return self._masks(attribute)[self.summary.configurations[configuration][attribute]]
+
     def _gains(self, configuration: str, attribute: str) -> FloatArray:
         """Return the gain of the score under each mask of an attribute, and at the end without a mask."""
         row = list(self.summary.configurations).index(configuration)

@@ -19,7 +19,7 @@ from aegis_opt.cli._ranking import (
 from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.report import plot_ranking
-from aegis_opt.report._figure_style import require_matplotlib
+from aegis_opt.report._plots import require_altair
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import ScoreSummary, Summary
 
@@ -30,7 +30,7 @@ def run_advise(arguments: argparse.Namespace) -> None:
     """Rank the configurations of a summary."""
     options = _solver_options(arguments)
     if arguments.plot is not None:
-        require_matplotlib()  # before the work, not after it
+        require_altair()  # before the work, not after it
     summary = Summary.load(arguments.summary)
     with progress(arguments, "reconstructing") as report:
         advice = advise(

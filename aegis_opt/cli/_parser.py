@@ -214,7 +214,7 @@ def _advise(commands: Commands) -> None:
     add("--no-histograms", action="store_true", help="ignore the histograms of the summary")
     option = "solver option, such as norm=l1; may be repeated"
     add("--option", type=key_value, action="append", default=[], metavar="KEY=VALUE", help=option)
-    top = "number of places to show, or all (default 10; --json and --plot always show all)"
+    top = "number of places to show, or all (default 10; --json always shows all, --plot 50)"
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
     bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
     add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
@@ -226,7 +226,7 @@ def _advise(commands: Commands) -> None:
         "show what each mask of a configuration costs, and the change that gains most (default: the best)"
     )
     add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
-    add("--plot", **_file("picture of the ranking to write", ".png", ".pdf", ".svg"))
+    add("--plot", **_file("picture of the ranking to write", ".png", ".svg", ".pdf", ".html"))
 
 
 def _check_advise(arguments: argparse.Namespace) -> None:

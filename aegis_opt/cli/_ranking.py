@@ -11,7 +11,7 @@ from aegis_opt.advisor import Advice, Criterion
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.measures import Measure
-from aegis_opt.report._advice_figure import decimals_for
+from aegis_opt.report._numbers import decimals_for
 from aegis_opt.summary import ScoreSummary, Summary
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 
 import numpy.typing as npt
 
+from aegis_opt._plugins import load, offers
 from aegis_opt.distances._base import Distance
 from aegis_opt.distances._chi_square import Neyman, Pearson
 from aegis_opt.distances._divergences import KL, Hellinger, ReverseKL
@@ -88,8 +88,7 @@ def available_distances() -> tuple[str, ...]:
     >>> available_distances()[:3]
     ('kl', 'reverse_kl', 'chi2')
     """
-    offered = sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
-    return tuple(dict.fromkeys([*_DISTANCES, *offered]))
+    return tuple(dict.fromkeys([*_DISTANCES, *offers(ENTRY_POINT_GROUP)]))
 
 
 def register_distance(name: str, distance: Distance | type[Distance]) -> None:
@@ -125,10 +124,9 @@ def unchecked_distance(text: object) -> Distance:
         raise UnknownDistance("norm", text, available_distances(), "Give a name or a Distance.")
     name, equals, parameter = text.partition("=")
     if name not in _DISTANCES:
-        offers = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name == name]
-        if not offers:
+        if name not in offers(ENTRY_POINT_GROUP):
             raise UnknownDistance("norm", text, available_distances())
-        _DISTANCES[name] = _load(offers)
+        _DISTANCES[name] = _require_distance(*load("distance", offers(ENTRY_POINT_GROUP)[name]), AegisError)
     return _made(name, text, parameter if equals else None)
 
 
@@ -151,24 +149,6 @@ def _made(name: str, text: str, parameter: str | None) -> Distance:
     if made.name.partition("=")[0] != name:
         raise AegisError(f"the distance {name!r} calls itself {made.name!r}: both names must be the same")
     return made
-
-
-def _load(offers: list[EntryPoint]) -> Distance | type[Distance]:
-    """Load the one distance offered under a name; whatever is wrong with it is told with its origin."""
-    point = offers[0]
-    if len(offers) > 1:
-        origins = ", ".join(offer.value for offer in offers)
-        raise AegisError(
-            f"distance {point.name!r} is offered more than once ({origins}): uninstall all but one"
-        )
-    origin = f"distance {point.name!r} of the plugin {point.value!r}"
-    try:
-        loaded = point.load()
-    except Exception as error:  # a plugin may fail in any way; the cause stays attached
-        raise AegisError(
-            f"{origin} cannot be loaded ({type(error).__name__}: {error}): repair or uninstall the plugin"
-        ) from error
-    return _require_distance(loaded, origin, AegisError)
 
 
 def _require_distance(found: object, origin: str, error: type[AegisError]) -> Distance | type[Distance]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from aegis_opt._draws import deal, log_growth
 from aegis_opt._options import whole_number
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._registry import get_measure
@@ -11,6 +13,12 @@ from aegis_opt.measures._tables import Array, TableLike, as_counts, check_whole
 
 PERMUTATIONS = 50
 """Tables that are drawn for a measure without a closed form."""
+
+MANY = 1e4
+"""Expected count of a cell from which its moments say enough: the error of the term is below 1e-8 of it."""
+
+MOST_TERMS = 1 << 20
+"""Possible counts that are added up at a time, to bound the memory."""
 
 
 def expected_by_chance(measure: str | Measure, F: TableLike, *, seed: int = 0) -> float:
@@ -58,11 +66,7 @@ def expected_by_chance(measure: str | Measure, F: TableLike, *, seed: int = 0) -
         return _expected_information(rows, labels, n)
     if chosen.name == "chi2":
         return n / (n - 1) * (len(rows) - 1) * (len(labels) - 1) if n > 1 else 0.0
-    from scipy.stats import random_table
-
-    tables = random_table(rows.astype(np.int64), labels.astype(np.int64)).rvs(
-        PERMUTATIONS, random_state=np.random.default_rng(whole_number("seed", seed, least=0))
-    )
+    tables = _shuffled(rows, labels, np.random.default_rng(whole_number("seed", seed, least=0)))
     return float(np.mean(chosen.many(list(tables))))
 
 
@@ -80,25 +84,67 @@ def chance_share(measure: str | Measure, F: TableLike, value: float | None = Non
     return float(np.clip(by_chance / told, 0.0, 1.0)) if told * by_chance > 0 else 0.0
 
 
+def _shuffled(rows: Array, labels: Array, rng: np.random.Generator) -> Array:
+    """Draw tables with these totals, as shuffled labels give them."""
+    groups = np.repeat(np.arange(PERMUTATIONS), len(rows))
+    totals = np.tile(labels.astype(np.int64), (PERMUTATIONS, 1))
+    drawn = deal(groups, totals, np.tile(rows.astype(np.int64), PERMUTATIONS), rng)
+    return drawn.reshape(PERMUTATIONS, len(rows), len(labels)).astype(np.float64)
+
+
 def _expected_information(rows: Array, labels: Array, n: float) -> float:
     """Add up the expected terms of mutual information; rows of equal totals have equal terms."""
-    from scipy.special import gammaln
-
     totals, times = np.unique(rows, return_counts=True)
     r, label = (each.ravel() for each in np.meshgrid(totals, labels, indexing="ij"))
+    many = r * label / n > MANY
+    terms = np.empty(len(r))
+    terms[many] = _expected_of_many(r[many], label[many], n)
+    terms[~many] = _expected_of_few(r[~many], label[~many], n)
+    return max(float(terms @ np.repeat(times, len(labels))) / n, 0.0)
+
+
+def _expected_of_many(r: Array, label: Array, n: float) -> Array:
+    """E[c log2(c / m)] of hypergeometric counts c of a large mean m, by their central moments.
+
+    With d = (c - m) / m it is m E[(1 + d) log(1 + d)] = m E[d^2 / 2 - d^3 / 6 + d^4 / 12 - ...]. The fourth
+    moment is taken as that of a normal distribution. What is left out is of the order of 1 / m^2.
+    """
     mean = r * label / n
+    variance = mean * (1 - r / n) * (1 - label / n) * (n / (n - 1))
+    third = variance * (1 - 2 * r / n) * (1 - 2 * label / n) * (n / (n - 2))
+    nats = variance / (2 * mean) - third / (6 * mean**2) + variance**2 / (4 * mean**3)
+    bits: Array = nats / np.log(2)
+    return bits
+
+
+def _expected_of_few(r: Array, label: Array, n: float) -> Array:
+    """E[c log2(c / m)] of hypergeometric counts c of mean m, by adding up over c, some cells at a time.
+
+    Probabilities are computed relative to that of a count near the mean and then made to add up to 1:
+    differences of log-factorials of n itself would lose all digits of large n.
+    """
+    mean = r * label / n
+    middle = np.floor(mean)
     reach = 20 + 12 * np.sqrt(mean * (1 - r / n) * (1 - label / n))  # beyond, nothing is left
-    low = np.maximum(np.maximum(1.0, r + label - n), np.floor(mean - reach))
+    low = np.maximum(np.maximum(0.0, r + label - n), np.floor(mean - reach))
     high = np.minimum(np.minimum(r, label), np.ceil(mean + reach))
-    sizes = np.maximum(high - low + 1, 0).astype(np.int64)
-    begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    c = np.repeat(low, sizes) + np.arange(sizes.sum()) - begins
-    weights = np.repeat(np.repeat(times, len(labels)), sizes).astype(float)
-    r, label = np.repeat(r, sizes), np.repeat(label, sizes)
+    sizes = (high - low + 1).astype(np.int64)
+    terms = np.zeros(len(r))
+    turns = np.cumsum(sizes) // MOST_TERMS
+    for turn in np.unique(turns):
+        part = np.flatnonzero(turns == turn)
+        cell, place = np.repeat(part, sizes[part]), np.repeat(np.arange(len(part)), sizes[part])
+        c = low[cell] + np.arange(len(cell)) - (np.cumsum(sizes[part]) - sizes[part])[place]
+        steps = (c - middle[cell]).astype(np.int64)
+        rest = (n - r - label + middle)[cell]
+        grown = log_growth(_whole(middle[cell]), steps) + log_growth(_whole(rest), steps)
+        for others in (r, label):
+            grown += log_growth(_whole((others - middle)[cell]), -steps)
+        chance = np.exp(-grown)
+        bits = c * np.log2(np.maximum(c, 1.0) / mean[cell])
+        terms[part] = np.bincount(place, bits * chance) / np.bincount(place, chance)
+    return terms
 
-    def log_choose(n: Array | float, k: Array) -> Array:
-        found: Array = gammaln(np.add(n, 1)) - gammaln(k + 1) - gammaln(n - k + 1)
-        return found
 
-    probability = np.exp(log_choose(label, c) + log_choose(n - label, r - c) - log_choose(n, r))
-    return max(float(np.sum(weights * c * np.log2(n * c / (r * label)) * probability)) / n, 0.0)
+def _whole(values: Array) -> npt.NDArray[np.int64]:
+    return values.astype(np.int64)

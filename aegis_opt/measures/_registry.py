@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-
+from aegis_opt._plugins import load, offers
 from aegis_opt.errors import AegisError, InvalidInput, UnknownMeasure
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._chi_square import (
@@ -90,10 +89,9 @@ def get_measure(measure: str | Measure) -> Measure:
     if not isinstance(measure, str):
         raise UnknownMeasure("measure", measure, available_measures(), "Give a name or a Measure.")
     if measure not in _MEASURES:
-        offers = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name == measure]
-        if not offers:
+        if measure not in offers(ENTRY_POINT_GROUP):
             raise UnknownMeasure("measure", measure, available_measures())
-        _MEASURES[measure] = _load(offers)
+        _MEASURES[measure] = _offered(measure)
     return _MEASURES[measure]
 
 
@@ -109,8 +107,7 @@ def available_measures() -> tuple[str, ...]:
     >>> available_measures()[:3]
     ('mi', 'chi2', 'g3')
     """
-    offered = sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
-    return tuple(dict.fromkeys([*_MEASURES, *offered]))
+    return tuple(dict.fromkeys([*_MEASURES, *offers(ENTRY_POINT_GROUP)]))
 
 
 def register_measure(measure: Measure) -> None:
@@ -135,23 +132,11 @@ def register_measure(measure: Measure) -> None:
         raise InvalidInput(f"the measure name {measure.name!r} is taken: choose another")
 
 
-def _load(offers: list[EntryPoint]) -> Measure:
-    """Load the one measure offered under a name; whatever is wrong with it is told with its origin."""
-    point = offers[0]
-    if len(offers) > 1:
-        origins = ", ".join(offer.value for offer in offers)
-        raise AegisError(
-            f"measure {point.name!r} is offered more than once ({origins}): uninstall all but one"
-        )
-    origin = f"measure {point.name!r} of the plugin {point.value!r}"
-    try:
-        loaded = point.load()
-    except Exception as error:  # a plugin may fail in any way; the cause stays attached
-        raise AegisError(
-            f"{origin} cannot be loaded ({type(error).__name__}: {error}): repair or uninstall the plugin"
-        ) from error
+def _offered(name: str) -> Measure:
+    """Load the measure offered under a name; whatever is wrong with it is told with its origin."""
+    loaded, origin = load("measure", offers(ENTRY_POINT_GROUP)[name])
     if not isinstance(loaded, Measure):
         raise AegisError(f"{origin} is a {type(loaded).__name__}, not a Measure: the plugin must be repaired")
-    if loaded.name != point.name:
+    if loaded.name != name:
         raise AegisError(f"{origin} calls itself {loaded.name!r}: both names must be the same")
     return loaded

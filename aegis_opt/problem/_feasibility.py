@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aegis_opt.problem._least_violation import power_of_two
-from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
+from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray, negligible
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -55,7 +55,8 @@ def support(A: sparse.csr_array, b: FloatArray, seconds: float = SUPPORT_SECONDS
     One linear program finds all of them: maximise sum(s) over A (s + w) = t b, 0 <= s <= 1, w >= 0,
     t >= 1. The solutions scaled by t form a convex cone, so the optimum has s = 1 exactly on the cells that
     can be positive. b is scaled to cells of about 1; even so, noise of fractional totals can make the engine
-    fail where there are solutions: whether there are, `has_solution` knows.
+    fail where there are solutions: whether there are, `has_solution` knows. A total of one record among
+    1e10 is below the engine's tolerance, so that all its cells may seem empty: they then count as possible.
     """
     from scipy import sparse
 
@@ -75,4 +76,6 @@ def support(A: sparse.csr_array, b: FloatArray, seconds: float = SUPPORT_SECONDS
     if outcome.status != 0:
         return None
     found: BoolArray = outcome.x[:n_cells] > 0.5
-    return found
+    unmet = (b > negligible(float(b.max()))) & (A @ found == 0)
+    possible: BoolArray = found | (A.T @ unmet > 0)
+    return possible

@@ -1,6 +1,6 @@
-"""The report: a comparison as one self-contained page with figures, and the picture of an advice."""
+"""Figures, each described once and drawn by Vega-Lite, and the page of a comparison."""
 
-from aegis_opt.report._advice_figure import plot_ranking
 from aegis_opt.report._page import write_report
+from aegis_opt.report._plots import plot_ranking
 
 __all__ = ["plot_ranking", "write_report"]

@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._draws import deal, log_binomial
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
-from aegis_opt.rounding._hypergeometric import deal
-from aegis_opt.rounding._log_factorials import log_binomial
 
 _TILTS = 60  # Newton steps at most; from any start less than 20 were ever needed
 _SURE = 36.0  # exp(-36) = 2e-16: the chance of fewer core trials than the acceptance is prepared for

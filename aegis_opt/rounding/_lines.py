@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._draws import log_growth
 from aegis_opt.problem._margin import FloatArray, IntArray
-from aegis_opt.rounding._log_factorials import log_growth
 
 _FEW_OUTCOMES = 64  # all of which are looked at, wherever the mode is
 _REACH = (

@@ -173,12 +173,11 @@ def test_a_folder_that_cannot_be_written_is_named(run: Run, files: Path) -> None
     assert "people.csv" in failure(run(*words, "-o", files / "people.csv" / "out.json"), files, before)
 
 
-def test_plot_without_matplotlib_fails_before_the_work(
+def test_plot_without_altair_fails_before_the_work(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {path.name for path in files.iterdir()}
-    for name in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "altair", None)
     message = failure(run("advise", files / "summary.json", "--plot", files / "r.png"), files, before)
     assert "aegis-opt[plot]" in message
 

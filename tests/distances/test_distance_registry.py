@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import aegis_opt as ao
+from aegis_opt import _plugins
 from aegis_opt.distances import (
     L2,
     Distance,
@@ -180,7 +182,8 @@ def test_a_broken_offer_of_another_package_is_named(monkeypatch: pytest.MonkeyPa
         EntryPoint("twice", "math:pi", group),
         EntryPoint("twice", "math:e", group),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: offers)
+    monkeypatch.setattr(_plugins, "entry_points", lambda group: offers)
+    monkeypatch.setattr(_plugins, "_listed", cache(_plugins._listed.__wrapped__))
     for name, words in [
         ("missing", "'no_such_module:Thing' cannot be loaded"),
         ("number", "neither a Distance nor a class"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import gzip
 import io
@@ -47,10 +48,10 @@ def base_documents() -> list[str]:
 
 @functools.cache
 def score_document() -> str:
-    """Return a summary of scores as JSON."""
+    """Return a summary of scores as JSON, with what every change of one mask would give."""
     with folder() as place:
         (place / "c.json").write_text(json.dumps(SPECS))
-        wanted = {"share": "scores", "scores": ["r2_gcv", "r2_cv", "race"], "unmasked": True}
+        wanted = {"share": "scores", "scores": ["r2_gcv", "r2_cv", "race"], "unmasked": True, "explain": True}
         ao.summarize(PEOPLE, "health", place / "c.json", **wanted).save(place / "s.json")
         return (place / "s.json").read_text(encoding="utf-8")
 
@@ -121,6 +122,31 @@ def change_consistently(rng: random.Random, document: Any) -> None:
                     row[column] = count
 
 
+def change_changes(rng: random.Random, document: Any) -> None:
+    """Change what the file says about single changes of masks: numbers, lengths, names, whole blocks."""
+    block = document["scores"]["r2_gcv"]["changes"]
+    configuration = rng.choice(list(block))
+    attribute = rng.choice(list(block[configuration]))
+    values = block[configuration][attribute]
+    match rng.randrange(7):
+        case 0:
+            values[rng.randrange(len(values))] = copy.deepcopy(rng.choice(LEAVES))
+        case 1:
+            values[:] = values[: rng.randrange(len(values))] or values * rng.choice((2, 1000))
+        case 2:
+            values[:] = [rng.choice((1e308, -1e308, 0.0, values[0])) for _ in values]
+        case 3:
+            block[configuration][rng.choice(("", "\0", "absent", "<b>"))] = block[configuration].pop(
+                attribute
+            )
+        case 4:
+            block[rng.choice(("", "absent"))] = block.pop(configuration)
+        case 5:
+            document["scores"]["r2_cv"]["changes"] = copy.deepcopy(block)
+        case _:
+            change_structure(rng, block)
+
+
 def times(counts: Any, factor: int) -> Any:
     """Multiply all numbers of nested lists."""
     return [times(part, factor) for part in counts] if isinstance(counts, list) else counts * factor
@@ -168,7 +194,7 @@ def mutated_summaries(seed: int) -> None:
 def mutated_scores(seed: int) -> None:
     """A summary of scores that was changed gives advice or an error of the library."""
     rng = random.Random(seed)
-    data = written(rng, score_document(), [change_leaves, change_leaves, change_structure])
+    data = written(rng, score_document(), [change_leaves, change_leaves, change_structure, change_changes])
     with folder() as place, only_library_errors():
         path = place / ("s.json.gz" if rng.random() < 0.15 else "s.json")
         path.write_bytes(packed(rng, data) if path.suffix == ".gz" else data)
@@ -193,6 +219,7 @@ def use_summary(rng: random.Random, summary: Any, path: Path) -> None:
         )
         advice = ao.advise(summary, measure, **given)
         assert len(advice.ranking) == len(summary.configurations)
+        advice.explain(), str(advice.suggest(unmasked=rng.random() < 0.5))
     if rng.random() < 0.1:
         with (
             contextlib.redirect_stdout(io.StringIO()) as out,

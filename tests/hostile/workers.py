@@ -13,7 +13,7 @@ from families import families
 
 # Loaded by the library when first used, which takes seconds where the cores are busy.
 HEAVY = ["cvxpy", "clarabel", "highspy", "duckdb", "pyarrow.parquet", "polars", "scipy.optimize"]
-HEAVY += ["ortools.sat.python.cp_model", "ortools.graph.python.min_cost_flow", "matplotlib.pyplot"]
+HEAVY += ["ortools.sat.python.cp_model", "ortools.graph.python.min_cost_flow", "altair", "vl_convert"]
 LONGEST_PREPARATION = 300.0  # seconds
 
 

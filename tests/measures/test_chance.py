@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 import aegis_opt as ao
 from aegis_opt.measures import available_measures, chance_share, expected_by_chance, get_measure
@@ -51,6 +52,41 @@ def test_many_records_take_no_time_and_keep_their_digits() -> None:
     F = np.round(np.outer(rows, [0.5, 0.3, 0.2]))
     freedom = 4 / (2 * np.log(2) * F.sum())  # the first term of the bias of independent tables
     assert expected_by_chance("mi", F) == pytest.approx(freedom, rel=1e-3)
+
+
+def added_up(rows: list[int], labels: list[int]) -> float:
+    """Mutual information under shuffled labels, by the probabilities of another library."""
+    n, total = sum(rows), 0.0
+    for r, label in itertools.product(rows, labels):
+        c = np.arange(1, min(r, label) + 1)
+        total += float(np.sum(hypergeom.pmf(c, n, label, r) * c * np.log2(n * c / (r * label))))
+    return total / n
+
+
+@pytest.mark.parametrize("few", [2, 30, 400])
+def test_rows_of_few_and_of_many_records_give_the_exact_expectation(few: int) -> None:
+    rows, labels = [few, 3 * few, 20_000], [15_000, 5_000 + 4 * few]
+    F = np.outer(rows, labels) // sum(rows)  # any table with such totals
+    F[-1] += np.array(labels) - F.sum(axis=0)
+    assert expected_by_chance("mi", F) == pytest.approx(
+        added_up(F.sum(axis=1).tolist(), F.sum(axis=0).tolist()), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("records", [10**10, 10**12, 2**52])
+@pytest.mark.parametrize("measure", ["mi", "chi2", "g3", "gk_tau"])
+def test_chance_of_any_number_of_records_is_known_at_once(measure: str, records: int) -> None:
+    """A file may claim 2^52 records; tables were added up over, or drawn for, every possible count."""
+    F = np.array([[records // 4, records // 8], [records // 9, records // 5], [3, 1]])
+    assert 0 <= chance_share(measure, F) < 1e-3
+
+
+def test_few_records_among_many_keep_their_digits() -> None:
+    """Each of m single records tells log2(1 / share of its label), however many others there are."""
+    many, m = 10**12, 40
+    F = np.vstack([np.tile([1, 0], (m // 2, 1)), np.tile([0, 1], (m // 2, 1)), [[many, many]]])
+    single = m / (2 * many + m)  # each tells one bit, and so does their part of the large row
+    assert expected_by_chance("mi", F) == pytest.approx(single, rel=1e-6)
 
 
 def test_the_share_is_all_for_unique_values_and_none_for_many_records() -> None:

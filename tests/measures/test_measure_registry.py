@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from aegis_opt import errors
+from aegis_opt import _plugins, errors
 from aegis_opt.measures import Measure, _registry, available_measures, g3_error, get_measure, register_measure
 
 BUILT_IN = (
@@ -32,7 +33,8 @@ def offer(monkeypatch: pytest.MonkeyPatch):
         points = EntryPoints(
             EntryPoint(n.rstrip("_"), v, _registry.ENTRY_POINT_GROUP) for n, v in values.items()
         )
-        monkeypatch.setattr(_registry, "entry_points", lambda group: points.select(group=group))
+        monkeypatch.setattr(_plugins, "entry_points", lambda group: points.select(group=group))
+        monkeypatch.setattr(_plugins, "_listed", cache(_plugins._listed.__wrapped__))
 
     plugin = ModuleType("measure_plugin")
     vars(plugin).update(mine=MINE, number=3)

@@ -79,7 +79,9 @@ def test_the_solver_is_listed_configured_and_certified_like_any_other(answer: di
 
 def test_a_plugin_that_cannot_be_loaded_is_named_only_when_asked_for(answer: dict[str, object]) -> None:
     assert "broken" in answer["solvers"]  # type: ignore[operator]
-    assert "'broken' is registered as 'aegis_opt_halves:Missing'" in str(answer["broken"])
+    assert "solver 'broken' of the plugin 'aegis_opt_halves:Missing' cannot be loaded" in str(
+        answer["broken"]
+    )
 
 
 def test_the_measure_takes_part_in_advice(answer: dict[str, object]) -> None:

@@ -128,3 +128,18 @@ def test_tables_of_1e14_records_are_rounded_to_their_totals(rounding: str) -> No
 def test_overlapping_views_of_1e14_records_are_rounded_by_cp_sat() -> None:
     problem = cyclic(10**14)
     assert ao.reconstruct(problem, rounding="nearest").residual == 0
+
+
+@pytest.mark.parametrize("norm", ["kl", "neyman", "reverse_kl", "hellinger"])
+def test_one_record_among_many_is_not_taken_for_none(norm: str) -> None:
+    """A total of one record among 1e10 is below the tolerance of the program that finds empty cells."""
+    truth = np.zeros((7, 3))
+    truth[[0, 2, 3], 1] = 2.3e5, 4.3e9, 2e9
+    truth[[1, 4, 6], 2] = 588, 14_944, 2.2e8
+    truth[[2, 5], 0] = 4.3e9, 0.978
+    partitions = [[0, 2, 2, 3, 3, 1, 4], [0, 2, 2, 1, 1, 2, 0], [0, 3, 4, 2, 3, 1, 4]]
+    problem = ao.Problem.from_table(truth, partitions)
+    assert problem.support[5, 0]
+    result = ao.reconstruct(problem, "ipf", norm=norm)
+    assert result.optimal
+    assert np.asarray(result.table)[5, 0] == pytest.approx(0.978, abs=0.02)

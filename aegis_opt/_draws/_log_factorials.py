@@ -7,8 +7,10 @@ series gives such differences without the large terms.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from aegis_opt.problem._margin import FloatArray, IntArray
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 _LARGE = 100_000
 """Counts from which the logarithm of a factorial, some 1e6, has less than ten correct decimals."""

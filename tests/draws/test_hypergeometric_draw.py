@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from aegis_opt._draws._hypergeometric import _LogRatio, _mode, draw_hypergeometric, draw_large
 from aegis_opt.problem import Problem, View
 from aegis_opt.rounding import round_table
-from aegis_opt.rounding._hypergeometric_draw import _LogRatio, _mode, draw_hypergeometric, draw_large
 
 LEVEL = 1e-4  # of each statistical test here; the seeds are fixed
 DRAWS = 40_000

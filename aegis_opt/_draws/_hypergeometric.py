@@ -30,8 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aegis_opt.problem._margin import FloatArray, IntArray
-from aegis_opt.rounding._log_factorials import correction, excess
+from aegis_opt._draws._log_factorials import FloatArray, IntArray, correction, excess
 
 _LARGEST_OF_NUMPY = 10**9
 """Population from which NumPy's generator refuses."""
