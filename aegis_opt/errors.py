@@ -131,9 +131,7 @@ class InfeasibleSearch(AegisError, ValueError):
         Attributes whose coarsest candidate still leaves too many values apart.
     """
 
-    def __init__(
-        self, text: str, *, least_suppression: float = 1.0, blocking: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, text: str, *, least_suppression: float = 1.0, blocking: tuple[str, ...] = ()) -> None:
         super().__init__(text)
         self.least_suppression, self.blocking = least_suppression, blocking
 

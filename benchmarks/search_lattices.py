@@ -1,4 +1,4 @@
-"""Random tables with candidates, and the cheapest configuration by trying every one: what a search must equal."""
+"""Random tables with candidates, and the cheapest configuration by trying every one."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ def losses(case: LatticeCase) -> list[list[float]]:
 def brute_force(case: LatticeCase) -> list[tuple[float, tuple[int, ...]]]:
     """Return the cost of every configuration that satisfies the rules, ascending."""
     costs = losses(case)
-    found = []
-    for choice in itertools.product(*(range(len(own)) for own in case.candidates.values())):
-        if satisfies(case, choice):
-            found.append((float(np.mean([own[c] for own, c in zip(costs, choice, strict=True)])), choice))
-    return sorted(found)
+    return sorted(
+        (float(np.mean([own[c] for own, c in zip(costs, choice, strict=True)])), choice)
+        for choice in itertools.product(*(range(len(own)) for own in case.candidates.values()))
+        if satisfies(case, choice)
+    )
 
 
 def disagreement(seed: int) -> str | None:

@@ -68,7 +68,7 @@ class CountableRecords(ABC):
 
     @abstractmethod
     def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
-        """Return combinations of values that occur: places of each attribute, labels, and how many records."""
+        """Return the combinations that occur: places of each attribute, labels, and how many records."""
 
     def held(self, n_records: int) -> CountableRecords:  # noqa: ARG002
         """Return the records in memory, if they fit there and may leave their engine."""

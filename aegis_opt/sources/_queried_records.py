@@ -119,9 +119,9 @@ class QueriedRecords(CountableRecords):
             distinct = int(self.records.query(f"SELECT count(*) AS n FROM ({query}) AS d")["n"][0])
             if distinct * len(columns) > _MOST_COMBINED:
                 raise SourceError(
-                    f"{self.records.description} has {distinct:,} distinct records of {len(columns)} columns, "
-                    f"and at most {_MOST_COMBINED // len(columns):,} are held in memory: leave attributes "
-                    "out, or coarsen those with many values first"
+                    f"{self.records.description} has {distinct:,} distinct records of {len(columns)} "
+                    f"columns, and at most {_MOST_COMBINED // len(columns):,} are held in memory: leave "
+                    "attributes out, or coarsen those with many values first"
                 )
         fetched = self.records.query(query)
         label, *attributes = (column.places(fetched) for column in columns)

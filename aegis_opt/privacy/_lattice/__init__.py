@@ -1,4 +1,4 @@
-"""The search of all combinations of candidates: partitions, tests, clauses, bounds, branches, certificates."""
+"""The search of all combinations of candidates, with a proof."""
 
 from aegis_opt.privacy._lattice._certificate import Certificate
 from aegis_opt.privacy._lattice._curve import SearchCurve, search_curve

@@ -53,6 +53,7 @@ class Branching:
     upper: float = math.inf
     lower: float = -math.inf
     rejected: list[Point] = field(default_factory=list)
+    interrupted: bool = False
 
     def solve(
         self,
@@ -92,6 +93,7 @@ class Branching:
         except KeyboardInterrupt:
             if self.best is None:
                 raise
+            self.interrupted = True
             return False
         self.lower = self.upper
         return True

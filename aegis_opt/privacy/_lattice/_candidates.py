@@ -72,7 +72,8 @@ def _offer(attribute: str, offered: Any) -> Offer:
         return Hierarchy.from_csv(Path(offered))
     if isinstance(offered, Mask) or not isinstance(offered, Iterable):
         raise ConfigurationError(
-            f"the candidates of {shown(attribute)} must be a list of masks or a hierarchy, not {shown(offered)}"
+            f"the candidates of {shown(attribute)} must be a list of masks or a hierarchy, not "
+            f"{shown(offered)}"
         )
     masks = tuple(offered)
     if not masks:

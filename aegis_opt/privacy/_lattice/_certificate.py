@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,11 @@ def certificate_of(
     space = task.space
     if space.measure.name not in available_measures() or get_measure(space.measure.name) != space.measure:
         raise InvalidOption(
-            f"the measure {space.measure.name!r} is not registered, so that others cannot compute it: register "
-            "it with aegis_opt.measures.register_measure"
+            f"the measure {space.measure.name!r} is not registered, so that others cannot compute it: "
+            "register it with aegis_opt.measures.register_measure"
         )
     starts = np.cumsum([0, *(len(own) for own in space.masks.values())])
-    units = [space.units[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    units = [space.units[a:b] for a, b in pairwise(starts)]
     attributes = [
         {
             "name": name,

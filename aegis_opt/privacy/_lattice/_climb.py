@@ -45,9 +45,7 @@ def _by_price(options: Options, point: Point, violates: Violates) -> Point:
     return point if low < 0 else at(levels[low])
 
 
-def _coarsest(
-    options: Options, attribute: int, chain: Sequence[int], violates: Callable[[int], bool]
-) -> int:
+def _coarsest(options: Options, attribute: int, chain: Sequence[int], violates: Callable[[int], bool]) -> int:
     """Return a partition of an attribute that violates, above the first of a chain, which does."""
     if len(chain) == 1 or violates(chain[-1]):
         return chain[-1]

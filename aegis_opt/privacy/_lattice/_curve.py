@@ -168,7 +168,9 @@ def _levels(k: Any) -> list[int]:
 
 
 def _limits(suppression: Any) -> list[float]:
-    given = [suppression] if is_number(suppression) or not isinstance(suppression, Iterable) else [*suppression]
+    given = (
+        [suppression] if is_number(suppression) or not isinstance(suppression, Iterable) else [*suppression]
+    )
     if not given:
         raise InvalidOption("suppression must be a share or a list of shares, such as [0, 0.05]: it is empty")
     return sorted({number("suppression", share, least=0, most=1) for share in given})
@@ -196,7 +198,9 @@ def _table(found: dict[tuple[int, float], SearchResult], attributes: pd.DataFram
         pays = None
         if steps.notna().any() and steps.max() > 0:
             pays = str(steps.idxmax())
-        rows.append((limit, k, result.cost, result.bound, result.proved, result.suppressed, result.checks, pays))
+        rows.append(
+            (limit, k, result.cost, result.bound, result.proved, result.suppressed, result.checks, pays)
+        )
     columns = ["suppression", "k", "cost", "bound", "proved", "suppressed", "checks", "pays"]
     table = pd.DataFrame(rows, columns=columns)
     table.insert(4, "step", table.groupby("suppression")["cost"].diff())

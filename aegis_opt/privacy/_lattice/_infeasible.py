@@ -38,8 +38,8 @@ def infeasible(task: Task) -> InfeasibleSearch:
         text += f"; what blocks is {named}: add Suppress() to its candidates"
     at_most = "" if all_tried else "at most "
     text += (
-        f", or raise suppression: {at_most}{_rounded_up(least):g} is needed ({records:,} of {n:,} records lie "
-        "in classes that violate at the coarsest)"
+        f", or raise suppression: {at_most}{_rounded_up(least):g} is needed ({records:,} of {n:,} records "
+        "lie in classes that violate at the coarsest)"
     )
     return InfeasibleSearch(text, least_suppression=least, blocking=tuple(blocking))
 
@@ -68,7 +68,5 @@ def _frees(task: Task, point: Point, attribute: int) -> bool:
     tested = task.everything
     one = Partitions([np.zeros(len(task.options.partitions[attribute].groups[0]), dtype=np.int64)])
     partitions = [one if i == attribute else own for i, own in enumerate(task.options.partitions)]
-    changed = Violations(
-        tested.rows, partitions, task.rules, task.limit, task.seed, task.space.order
-    )
+    changed = Violations(tested.rows, partitions, task.rules, task.limit, task.seed, task.space.order)
     return not changed.exact((*point[:attribute], 0, *point[attribute + 1 :]))

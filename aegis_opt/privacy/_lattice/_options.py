@@ -30,9 +30,7 @@ class Options:
         sizes = [own.n_candidates for own in partitions]
         self.starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self.owner: IntArray = np.repeat(np.arange(len(sizes)), sizes)
-        self.by_cost = [
-            np.argsort(costs[self.of(i)], kind="stable").tolist() for i in range(len(partitions))
-        ]
+        self.by_cost = [np.argsort(costs[self.of(i)], kind="stable").tolist() for i in range(len(partitions))]
         self._chains: dict[tuple[int, int], tuple[list[int], FloatArray]] = {}
         self._joined: dict[tuple[int, bytes], int] = {}
 

@@ -45,7 +45,7 @@ class Partitions:
         return self._finer[partition]
 
     def join(self, first: int, second: int) -> int:
-        """Return the finest partition that two refine: values are together where a chain of groups links them."""
+        """Return the finest partition that two refine: a chain of groups links the values of a group."""
         key = (min(first, second), max(first, second))
         if key not in self._joins:
             self._joins[key] = self._find_join(*key)

@@ -19,6 +19,8 @@ from aegis_opt.privacy._lattice._certificate import Certificate, certificate_of
 from aegis_opt.privacy._lattice._task import Task, relative_gap
 from aegis_opt.privacy._lattice._violations import Point
 
+_COLUMNS = ["attribute", "candidate", "candidates", "mask", "groups", "unmasked", "masked", "kept", "loss"]
+
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
@@ -69,6 +71,8 @@ class SearchResult:
         costs.
     suppressed : int
         How many records lie in classes that violate a rule; they must be left out.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     seconds : float
         Time of the search, without that of reading the source.
     """
@@ -83,6 +87,7 @@ class SearchResult:
     checks: int
     enumerated: bool
     suppressed: int
+    interrupted: bool
     seconds: float
     _task: Task
     _point: Point | None
@@ -110,6 +115,7 @@ class SearchResult:
             checks=task.checks,
             enumerated=task.others is not None,
             suppressed=0 if point is None else task.everything.suppressed(task.quasi(point)),
+            interrupted=branching.interrupted,
             seconds=seconds,
             _task=task,
             _point=point,
@@ -166,12 +172,10 @@ class SearchResult:
             value = float(space.measure.function(masked))
             left = float(space.measure.function(kept)) if kept.any() else float("nan")
             masks = space.masks[name]
-            found.append(
-                (name, candidate, len(masks), repr(masks[candidate]), n_groups, space.unmasked[i], value, left)
-                + (float(space.losses[i][candidate]),)
-            )
-        columns = "attribute candidate candidates mask groups unmasked masked kept loss".split()
-        return pd.DataFrame(found, columns=columns)
+            loss = float(space.losses[i][candidate])
+            about = name, candidate, len(masks), repr(masks[candidate]), n_groups
+            found.append((*about, space.unmasked[i], value, left, loss))
+        return pd.DataFrame(found, columns=_COLUMNS)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -241,7 +245,10 @@ class SearchResult:
         rules = " and ".join(map(str, self.rules))
         measure = self._task.space.measure
         if self.best is None:
-            return [("Rules", rules), ("Found", f"nothing yet; no configuration costs less than {self.bound:.6g}")]
+            return [
+                ("Rules", rules),
+                ("Found", f"nothing yet; no configuration costs less than {self.bound:.6g}"),
+            ]
         share = self.suppressed / self.n_records
         how = "proved the least" if self.proved else f"not proved: the least is above {self.bound:.6g}"
         if not self.proved:
@@ -251,7 +258,10 @@ class SearchResult:
             tried += "; a rule is not monotone, so that configurations were tried one by one"
         return [
             ("Rules", f"{rules}, suppression up to {self.suppression:g}"),
-            ("Cost", f"{self.cost:.6g} {measure.unit}".rstrip() + f" of {measure.title} lost on average; {how}"),
+            (
+                "Cost",
+                f"{self.cost:.6g} {measure.unit}".rstrip() + f" of {measure.title} lost on average; {how}",
+            ),
             ("Suppressed", f"{self.suppressed:,} of {self.n_records:,} records ({share:.2%})"),
             ("Search", tried),
         ]
@@ -302,9 +312,7 @@ def _next_best(
         point = task.whole(branching.best)
         chosen = dict(zip(task.space.names, point, strict=True))
         name = f"alternative {len(found) + 1}"
-        found.append(
-            Alternative(_configuration(task, point, name), chosen, task.space.cost(point), finished)
-        )
+        found.append(Alternative(_configuration(task, point, name), chosen, task.space.cost(point), finished))
         if not finished:
             break
     return found

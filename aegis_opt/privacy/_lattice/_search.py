@@ -1,4 +1,4 @@
-"""`search`: the configuration of least deviation among all combinations, under privacy rules, with a proof."""
+"""`search`: the configuration of least deviation among all combinations, under privacy rules."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def search(
 
         1/m sum_i [rho(A_i; Y) - rho(M_i(A_i); Y)],
 
-    on all records. A configuration satisfies the rules when at most floor(s N) of the N records lie in classes
-    of the masked quasi-identifiers that violate one, where s is the suppression limit. The search is a
-    best-first branch and bound that learns from every combination that violates; where all rules are monotone,
-    it proves the optimum of lattices far too large to be listed [1]_.
+    on all records. A configuration satisfies the rules when at most floor(s N) of the N records lie in
+    classes of the masked quasi-identifiers that violate one, where s is the suppression limit. The search is
+    a best-first branch and bound that learns from every combination that violates; where all rules are
+    monotone, it proves the optimum of lattices far too large to be listed [1]_.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def search(
     label : str
         Column of the class label.
     candidates : mapping, sequence of str, or path
-        What may be chosen for each attribute: a `Hierarchy` or its file, whose levels are the candidates, or a
-        list of masks, which need not be nested. None stands for masks that are made for the values, after
+        What may be chosen for each attribute: a `Hierarchy` or its file, whose levels are the candidates, or
+        a list of masks, which need not be nested. None stands for masks that are made for the values, after
         `Identity`. A list of attributes makes them for all of these. A folder has one hierarchy per attribute
         in it, ATTRIBUTE.csv. Of a hierarchy that keeps the missing value apart at its top, `Suppress` is one
         candidate more.
@@ -133,8 +133,8 @@ def measure_of(measure: str | Measure | Score) -> Measure:
         name = measure if isinstance(measure, str) else measure.name
         raise InvalidOption(
             f"{name!r} scores all masked attributes together, so that the loss is no sum over attributes, "
-            "which the search needs: use a measure such as 'mi' or 'mi_loo'; r2_gcv of the best configuration "
-            "is reported beside its cost"
+            "which the search needs: use a measure such as 'mi' or 'mi_loo'; r2_gcv of the best "
+            "configuration is reported beside its cost"
         )
     return get_measure(measure)
 
@@ -158,7 +158,9 @@ def open_space(
     if quasi_identifiers is not None:
         quasi_identifiers = [instance("quasi_identifiers", n, str, "name columns") for n in quasi_identifiers]
         if not quasi_identifiers:
-            raise InvalidOption("no quasi-identifier: quasi_identifiers is empty; name at least one attribute")
+            raise InvalidOption(
+                "no quasi-identifier: quasi_identifiers is empty; name at least one attribute"
+            )
     needing = [rule for rule in rules if rule.needs_sensitive]
     if sensitive is not None:
         instance("sensitive", sensitive, str, "give the name of a column")
@@ -166,8 +168,8 @@ def open_space(
             raise InvalidOption(f"sensitive={sensitive!r}: none of the rules needs a sensitive attribute")
         if sensitive in offers:
             raise InvalidOption(
-                f"the sensitive attribute {sensitive!r} has candidates, so that it would be a quasi-identifier "
-                "too: remove it from the candidates"
+                f"the sensitive attribute {sensitive!r} has candidates, so that it would be a "
+                "quasi-identifier, too: remove it from the candidates"
             )
     ordered = any(rule.needs_order for rule in rules)
     orders = normal_orders(order)

@@ -214,5 +214,3 @@ def _order(name: str, domain: Domain, orders: Mapping[str, Rule]) -> IntArray:
 
 def _first_places(classes: IntArray) -> IntArray:
     return np.unique(classes, return_index=True)[1]
-
-

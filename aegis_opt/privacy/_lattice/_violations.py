@@ -1,4 +1,4 @@
-"""The test of a point of the lattice: do too many records lie in classes that violate a rule?"""
+"""The test of a point of the lattice: whether too many records lie in classes that violate a rule."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt.privacy._lattice._partitions import BoolArray, IntArray, Partitions
 from aegis_opt.privacy._base import PrivacyRule
+from aegis_opt.privacy._lattice._partitions import BoolArray, IntArray, Partitions
 from aegis_opt.privacy._lattice._rows import Rows, class_ids
 from aegis_opt.privacy._rules import KAnonymity
 
@@ -94,7 +94,7 @@ class Violations:
         return violating[ids]
 
     def classes(self, point: Point) -> tuple[BoolArray, IntArray, IntArray]:
-        """Find the classes of a point: which violate, how many records they have, and the class of each row."""
+        """Find the classes of a point: which violate, their records, and the class of each row."""
         groups = [
             own.groups[p][values]
             for own, p, values in zip(self.partitions, point, self.rows.values, strict=True)
@@ -161,9 +161,12 @@ class Violations:
                 self._numbers.clear()
                 self._held = 0
             groups = self.partitions[attribute].groups[partition]
-            # Seeded by what it is for: numbers that are drawn again must be the same
-            rng = np.random.default_rng([self._seed, attribute, partition])
-            drawn = rng.integers(0, 2**32, int(groups.max()) + 1, dtype=np.uint32)
+            drawn = self._drawn(attribute, partition, int(groups.max()) + 1)
             self._numbers[key] = drawn[groups][self._values[attribute]]
             self._held += self._numbers[key].nbytes
         return self._numbers[key]
+
+    def _drawn(self, attribute: int, partition: int, n: int) -> npt.NDArray[np.uint32]:
+        """Draw numbers for groups, the same whenever they are drawn: they are seeded by what they are for."""
+        rng = np.random.default_rng([self._seed, attribute, partition])
+        return rng.integers(0, 2**32, n, dtype=np.uint32)

@@ -25,8 +25,25 @@ MOST_BYTES = 256 * 2**20
 _MOST_ITEMS = 20_000_000
 _LARGEST = 2**53  # of a sum of costs
 _KEYS = frozenset(
-    "format version records label measure rules sensitive order suppression limit digits attributes winner "
-    "cost clauses rejected digest".split()
+    [
+        "format",
+        "version",
+        "records",
+        "label",
+        "measure",
+        "rules",
+        "sensitive",
+        "order",
+        "suppression",
+        "limit",
+        "digits",
+        "attributes",
+        "winner",
+        "cost",
+        "clauses",
+        "rejected",
+        "digest",
+    ]
 )
 
 
@@ -157,7 +174,9 @@ def _check_digest(document: dict[str, Any]) -> None:
 
 def _attribute(number: int, written: Any) -> StatedAttribute:
     own = _object(written, f"attribute {number}")
-    _require(set(own) == {"name", "quasi_identifier", "candidates", "costs"}, f"attribute {number} is malformed")
+    _require(
+        set(own) == {"name", "quasi_identifier", "candidates", "costs"}, f"attribute {number} is malformed"
+    )
     name = own["name"]
     _require(isinstance(name, str) and bool(name), f"attribute {number} has no name")
     _require(isinstance(own["quasi_identifier"], bool), f"attribute {number}: quasi_identifier is no boolean")
@@ -180,7 +199,9 @@ def _masks(written: dict[str, Any]) -> tuple[Mask, ...]:
     _require(len(written["masks"]) > 0, "an attribute has no candidates")
     for spec in written["masks"]:
         # a file that a stranger names must not be read
-        _require(not isinstance(_object(spec, "a mask").get("hierarchy"), str), "a hierarchy must stand in it")
+        _require(
+            not isinstance(_object(spec, "a mask").get("hierarchy"), str), "a hierarchy must stand in it"
+        )
     return tuple(mask_from_spec(spec) for spec in written["masks"])
 
 

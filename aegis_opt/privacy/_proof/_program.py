@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from aegis_opt.errors import CertificateError
 
+_FEW_CLAUSES = 100  # up to which one thread is faster than the start of more
+
 
 def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequence[int]]]) -> int | None:
     """Choose one candidate for each attribute so that every clause holds, at the least cost, exactly.
@@ -35,14 +37,19 @@ def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequen
         model.add_exactly_one(own)
     for clause in clauses:
         model.add_bool_or(chosen[i][a] for i, ways in enumerate(clause) for a in ways)
-    model.minimize(sum(c * x for own, xs in zip(costs, chosen, strict=True) for c, x in zip(own, xs, strict=True)))
+    model.minimize(
+        sum(c * x for own, xs in zip(costs, chosen, strict=True) for c, x in zip(own, xs, strict=True))
+    )
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 8
+    solver.parameters.num_workers = 1 if len(clauses) < _FEW_CLAUSES else 8
     status = solver.solve(model)
     if status == cp_model.INFEASIBLE:
         return None
     if status != cp_model.OPTIMAL:
         raise CertificateError(f"the integer program of the clauses was not solved ({solver.status_name()})")
     return sum(
-        c for own, xs in zip(costs, chosen, strict=True) for c, x in zip(own, xs, strict=True) if solver.value(x)
+        c
+        for own, xs in zip(costs, chosen, strict=True)
+        for c, x in zip(own, xs, strict=True)
+        if solver.value(x)
     )

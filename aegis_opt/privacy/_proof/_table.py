@@ -1,4 +1,4 @@
-"""The table of a certificate in a database: every candidate of every attribute is a column of group numbers."""
+"""The table of a certificate in a database: every candidate of every attribute is a column of groups."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ class CertifiedTable:
         """Run a query and fetch its rows."""
         return self.connection.execute(query).fetchall()
 
+    def columns(self, query: str) -> dict[str, IntArray]:
+        """Run a query and fetch its columns, which hold whole numbers."""
+        fetched = self.connection.execute(query).fetchnumpy()
+        return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
+
     def whole(self) -> IntArray:
         """Count the records per sensitive value."""
         return self._by_sensitive(self.rows("SELECT s, sum(n) FROM t GROUP BY s"))
@@ -62,10 +67,11 @@ class CertifiedTable:
         names = [f"k{i}" for i in range(len(keys))]
         listed = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         grouped = f"SELECT {listed}, s, sum(n) AS m FROM t GROUP BY ALL"
-        found = self.connection.execute(
-            f"SELECT dense_rank() OVER (ORDER BY {', '.join(names)}) - 1 AS c, s, m FROM ({grouped}) ORDER BY c"
-        ).fetchnumpy()
-        own, value, n = (found[name].astype(np.int64) for name in ("c", "s", "m"))
+        found = self.columns(
+            f"SELECT dense_rank() OVER (ORDER BY {', '.join(names)}) - 1 AS c, s, m FROM ({grouped}) "
+            "ORDER BY c"
+        )
+        own, value, n = found["c"], found["s"], found["m"]
         step = max(1, _MOST_CELLS // self.n_sensitive)
         for start in range(0, int(own[-1]) + 1, step):
             part = slice(*np.searchsorted(own, [start, start + step]))

@@ -1,4 +1,4 @@
-"""Verification of a certificate: plain SQL for what it says about the table, an integer program for the rest."""
+"""Verification of a certificate: plain SQL for what it says about the table, and an integer program."""
 
 from __future__ import annotations
 
@@ -121,9 +121,7 @@ class _Verifier:
             raise _no_proof("its order does not list every sensitive value once")
         suppresses = stated.limit > 0
         self.monotone = [
-            rule
-            for rule in stated.rules
-            if (rule.monotone_with_suppression if suppresses else rule.monotone)
+            rule for rule in stated.rules if (rule.monotone_with_suppression if suppresses else rule.monotone)
         ]
         self._keys: dict[tuple[int, Part], str] = {}
         self._goes: dict[tuple[int, Part], dict[int, int]] = {}  # group of the first -> group of the join
@@ -146,7 +144,9 @@ class _Verifier:
             self._check_clause(number, clause)
             clauses.append(self._all_ways(clause))
         for number, point in enumerate(stated.rejected):
-            violating = self._violating_records(stated.rules, [(i, (c,)) for i, c in zip(quasi, point, strict=True)])
+            violating = self._violating_records(
+                stated.rules, [(i, (c,)) for i, c in zip(quasi, point, strict=True)]
+            )
             if violating <= stated.limit:
                 raise _no_proof(f"its rejected configuration {number} satisfies the rules")
             clauses.append(self._others(point))
@@ -176,16 +176,15 @@ class _Verifier:
             for j, cost in enumerate(own.costs):
                 loss = sign * (unmasked - float(measure(self._joint(f"a{i}_{j}"))))
                 if not math.isfinite(loss) or abs(round(loss * 10.0**stated.digits) - cost) > 1:
-                    raise _no_proof(f"the cost of candidate {j} of attribute {own.name!r} is not that of the table")
+                    raise _no_proof(
+                        f"the cost of candidate {j} of attribute {own.name!r} is not that of the table"
+                    )
 
     def _joint(self, key: str) -> IntArray:
         """Count the records per value of a column and label."""
-        found = self.table.connection.execute(
-            f"SELECT {key} AS g, y, sum(n) AS m FROM t GROUP BY g, y"
-        ).fetchnumpy()
-        rows, columns = found["g"].astype(np.int64), found["y"].astype(np.int64)
-        joint = np.zeros((int(rows.max()) + 1, self._n_labels()), dtype=np.int64)
-        joint[rows, columns] = found["m"].astype(np.int64)
+        found = self.table.columns(f"SELECT {key} AS g, y, sum(n) AS m FROM t GROUP BY g, y")
+        joint = np.zeros((int(found["g"].max()) + 1, self._n_labels()), dtype=np.int64)
+        joint[found["g"], found["y"]] = found["m"]
         return joint
 
     def _n_labels(self) -> int:
@@ -212,7 +211,9 @@ class _Verifier:
         parts = list(zip(self.stated.quasi, clause.point, strict=True))
         if clause.witness is None:
             if self._violating_records(self.monotone, parts) <= self.stated.limit:
-                raise _no_proof(f"its clause {number} satisfies the rules, or only rules that are not monotone fail")
+                raise _no_proof(
+                    f"its clause {number} satisfies the rules, or only rules that are not monotone fail"
+                )
             return
         conditions = []
         for (i, part), label in zip(parts, clause.witness, strict=True):
@@ -245,7 +246,9 @@ class _Verifier:
         """Return the candidates that do not refine a join: some group of theirs meets two of its groups."""
         if (i, part) not in self._ways:
             key, n = self._key(i, part), len(self.stated.attributes[i].masks)
-            counts = ", ".join(f"count(DISTINCT a{i}_{a}), count(DISTINCT (a{i}_{a}, {key}))" for a in range(n))
+            counts = ", ".join(
+                f"count(DISTINCT a{i}_{a}), count(DISTINCT (a{i}_{a}, {key}))" for a in range(n)
+            )
             found = self.table.rows(f"SELECT {counts} FROM t")[0]
             self._ways[i, part] = [a for a in range(n) if found[2 * a] != found[2 * a + 1]]
         return self._ways[i, part]
@@ -259,7 +262,9 @@ class _Verifier:
             goes = {g: g for (g,) in self.table.rows(f"SELECT DISTINCT a{i}_{first} FROM t")}
             for other in part[1:]:
                 linked: dict[int, int] = {}
-                for a, b in self.table.rows(f"SELECT DISTINCT a{i}_{first}, a{i}_{other} FROM t ORDER BY ALL"):
+                for a, b in self.table.rows(
+                    f"SELECT DISTINCT a{i}_{first}, a{i}_{other} FROM t ORDER BY ALL"
+                ):
                     old, new = goes[a], goes[linked.setdefault(b, a)]
                     goes = {g: new if to == old else to for g, to in goes.items()}
             listed = ", ".join(str(goes.get(g, g)) for g in range(max(goes) + 1))
