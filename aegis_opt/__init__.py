@@ -139,7 +139,7 @@ _NAMES = {  # module: the names taken from it
     "sources": "",
     "summary": "Summary summarize",
 }
-_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes")
+_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes plot_search_curve")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aegis_opt._options import instance, whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.errors import InvalidOption, MissingDependency
+from aegis_opt.privacy import SearchCurve
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -93,6 +94,26 @@ def plot_attributes(advice: Advice, top: int | None = None, attributes: int | No
     from aegis_opt.report.charts._attributes import attributes_chart
 
     return attributes_chart(advice, configurations, kept)
+
+
+def plot_search_curve(curve: SearchCurve) -> LayerChart:
+    """Draw the least cost against k; see `aegis_opt.privacy.SearchCurve.plot`.
+
+    Parameters
+    ----------
+    curve : SearchCurve
+        The curve to draw.
+
+    Returns
+    -------
+    altair.LayerChart
+        One line per suppression limit.
+    """
+    instance("curve", curve, SearchCurve, "aegis_opt.search_curve(...) gives one")
+    require_altair()
+    from aegis_opt.report.charts._search_curve import search_curve_chart
+
+    return search_curve_chart(curve)
 
 
 def require_altair() -> None:

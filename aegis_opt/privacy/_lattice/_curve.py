@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from aegis_opt import _later
 from aegis_opt._options import is_number, is_whole, number, whole_number
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.measures import Measure
@@ -20,6 +21,9 @@ from aegis_opt.privacy._lattice._task import Task
 from aegis_opt.privacy._lattice._violations import Point
 from aegis_opt.privacy._rules import KAnonymity
 from aegis_opt.sources import Progress
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +58,24 @@ class SearchCurve:
     def proved(self) -> bool:
         """Whether every cost is proved the least."""
         return all(result.proved for result in self.results.values())
+
+    def plot(self) -> LayerChart:
+        """Draw the cost against k, one line per suppression limit; hollow points are not proved.
+
+        Each point names the attribute that pays most for the step from the k before.
+
+        Returns
+        -------
+        altair.LayerChart
+            Interactive in a notebook; ``chart.save("curve.png")`` writes it (.svg, .pdf and .html, too).
+
+        Raises
+        ------
+        MissingDependency
+            If altair is not installed.
+        """
+        chart: LayerChart = _later.call("plot_search_curve", self)
+        return chart
 
     def __repr__(self) -> str:
         proved = sum(result.proved for result in self.results.values())
@@ -203,5 +225,6 @@ def _table(found: dict[tuple[int, float], SearchResult], attributes: pd.DataFram
         )
     columns = ["suppression", "k", "cost", "bound", "proved", "suppressed", "checks", "pays"]
     table = pd.DataFrame(rows, columns=columns)
+    table["pays"] = pd.Series([row[-1] for row in rows], dtype=object)  # None where nobody pays
     table.insert(4, "step", table.groupby("suppression")["cost"].diff())
     return table

@@ -134,6 +134,11 @@ class SearchResult:
         return self._task.space.measure.name
 
     @property
+    def unit(self) -> str:
+        """The unit of the measure; empty for plain numbers."""
+        return self._task.space.measure.unit
+
+    @property
     def n_records(self) -> int:
         """Number of records."""
         return self._task.space.rows.n_records

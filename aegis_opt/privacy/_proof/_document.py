@@ -23,6 +23,7 @@ from aegis_opt.privacy._written import rule_from_spec
 MOST_BYTES = 256 * 2**20
 """The size of a file that holds a certificate."""
 _MOST_ITEMS = 20_000_000
+_MOST_CANDIDATES = 10_000  # of an attribute
 _LARGEST = 2**53  # of a sum of costs
 _KEYS = frozenset(
     [
@@ -193,10 +194,12 @@ def _masks(written: dict[str, Any]) -> tuple[Mask, ...]:
         _require(isinstance(written["suppress"], bool), "suppress is no boolean")
         _require(isinstance(written["hierarchy"], list), "a hierarchy is no list of rows")
         hierarchy = Hierarchy(written["hierarchy"])
+        _require(hierarchy.n_levels <= _MOST_CANDIDATES, f"it has more than {_MOST_CANDIDATES:,} levels")
         levels = tuple(Generalize(hierarchy=hierarchy, level=level) for level in range(hierarchy.n_levels))
         return (*levels, Suppress()) if written["suppress"] else levels
     _require(set(written) == {"masks"} and isinstance(written["masks"], list), "candidates are malformed")
-    _require(len(written["masks"]) > 0, "an attribute has no candidates")
+    many = 0 < len(written["masks"]) <= _MOST_CANDIDATES
+    _require(many, f"an attribute must have from 1 to {_MOST_CANDIDATES:,} candidates")
     for spec in written["masks"]:
         # a file that a stranger names must not be read
         _require(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import CertificateError
 
 _FEW_CLAUSES = 100  # up to which one thread is faster than the start of more
@@ -42,7 +43,7 @@ def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequen
     )
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1 if len(clauses) < _FEW_CLAUSES else 8
-    status = solver.solve(model)
+    status = interruptible(lambda: solver.solve(model), solver.stop_search)
     if status == cp_model.INFEASIBLE:
         return None
     if status != cp_model.OPTIMAL:
