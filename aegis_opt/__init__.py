@@ -13,15 +13,19 @@ What people use every day is here, the rest in public modules such as `masks`, `
 A name is imported when it is first used.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt import _later, _moved
 
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # the application decides what is shown
+
 if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
     from aegis_opt import analysis as analysis
     from aegis_opt import datasets as datasets
+    from aegis_opt import disclosure as disclosure
     from aegis_opt import distances as distances
     from aegis_opt import domain as domain
     from aegis_opt import errors as errors
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
     from aegis_opt.advisor import Advice, Advisor, advise
+    from aegis_opt.disclosure import audit
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
     from aegis_opt.masks import (
@@ -49,10 +54,13 @@ if TYPE_CHECKING:
         Generalize,
         Hierarchy,
         Identity,
+        KeepTop,
+        PoolRare,
         Prefix,
         Suppress,
         TopCode,
         Truncate,
+        fit_configuration,
         generate_configurations,
         load_configurations,
         save_configurations,
@@ -82,6 +90,8 @@ __all__ = [
     "Hierarchy",
     "Identity",
     "InfeasibleProblem",
+    "KeepTop",
+    "PoolRare",
     "Prefix",
     "Problem",
     "Reconstruction",
@@ -94,11 +104,13 @@ __all__ = [
     "View",
     "advise",
     "apply_configuration",
+    "audit",
     "available_solvers",
     "check_privacy",
     "chi_square",
     "compare",
     "datasets",
+    "fit_configuration",
     "g3_error",
     "generate_configurations",
     "get_measure",
@@ -119,12 +131,14 @@ _NAMES = {  # module: the names taken from it
     "advisor": "Advice Advisor advise",
     "analysis": "",
     "datasets": "",
+    "disclosure": "audit",
     "distances": "",
     "domain": "",
     "errors": "AegisError InfeasibleProblem UnknownSolver",
     "harness": "compare",
-    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity Prefix "
-    "Suppress TopCode Truncate generate_configurations load_configurations save_configurations",
+    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity KeepTop "
+    "PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
+    "load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
     "privacy": "check_privacy search search_curve",
     "problem": "Problem View",
@@ -140,6 +154,7 @@ _NAMES = {  # module: the names taken from it
     "summary": "Summary summarize",
 }
 _later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes plot_search_curve")
+_later.place(f"{__name__}.report._record", "write_record")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}
 

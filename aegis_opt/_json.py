@@ -95,3 +95,21 @@ def check_text(text: str, error: type[AegisError]) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise error(f"the text {shown(text)} has half a character in it: correct it") from None
+
+
+def typed_entry(
+    mapping: Any,
+    key: str,
+    types: type | tuple[type, ...],
+    where: str,
+    error: type[AegisError],
+    way_out: str,
+) -> Any:
+    """Return an entry of a mapping that has the right JSON type, or say what is wrong and where."""
+    if not isinstance(mapping, dict) or key not in mapping:
+        raise error(f"{where} has no {key!r}: {way_out}")
+    value = mapping[key]
+    types = types if isinstance(types, tuple) else (types,)
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise error(f"{key!r} in {where} has the wrong type {type(value).__name__}: {way_out}")
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 _LONGEST = 200  # characters of a text or a number that a message shows
@@ -40,6 +41,13 @@ def shown(value: Any) -> str:
 def shortened(text: str) -> str:
     """Return a name as a list of names shows it: whole, but for one that is very long."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
+
+
+def listing(items: Sequence[str], most: int = 5) -> str:
+    """Join names, the first few of many: age, weight and 3 more."""
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most} more"
 
 
 def without_controls(text: str) -> str:

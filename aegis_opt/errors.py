@@ -10,6 +10,7 @@ _LONGEST_COMPARED = 200  # characters
 _MOST_NAMED = 100  # of what exists, in the text of an error
 
 __all__ = [
+    "AdviceError",
     "AegisError",
     "CertificateError",
     "ConfigurationError",
@@ -100,6 +101,10 @@ class SourceError(InvalidInput):
 
 class SummaryError(InvalidInput):
     """A summary is malformed, in memory or in a file."""
+
+
+class AdviceError(InvalidInput):
+    """A file of an advice is malformed."""
 
 
 class InfeasibleProblem(AegisError, ValueError):

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_later", "_blas", "_interrupts", "_draws"),
-    ("errors",),
-    ("_child", "_options", "_files", "_plugins"),
+    ("errors", "_terminal"),
+    ("_child", "_options", "_files", "_plugins", "_progress", "_display"),
     ("_flows",),
     ("_json",),
     ("domain",),
@@ -27,6 +27,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("release",),
     ("privacy",),
     ("summary",),
+    ("disclosure",),
     ("rounding",),
     ("solvers",),
     ("analysis",),

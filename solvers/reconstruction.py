@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt.problem._problem import Problem
 
 __all__ = ["Reconstruction", "Status"]
@@ -28,7 +32,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
+class Reconstruction(Displayed):
     """A reconstructed joint table with the evidence for it.
 
     `residual` and `objective` are computed from the problem and the table, never taken from a solver.
@@ -82,6 +86,34 @@ class Reconstruction:
     choice: str = ""
     held_out: Mapping[str, float] = field(default_factory=dict)
     warning: str = ""
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether it is proved that no table that meets the totals is closer to the prior; see `optimal`."""
+        return self.optimal
+
+    def _card(self) -> Card:
+        values = np.asarray(self.table)
+        names = range(len(values)) if not isinstance(self.table, pd.DataFrame) else self.table.index
+        labels = range(values.shape[1]) if not isinstance(self.table, pd.DataFrame) else self.table.columns
+        columns = ["value", *map(str, labels[:FEW])]
+        rows = [
+            [str(name), *(f"{cell:.6g}" for cell in row[:FEW])]
+            for name, row in zip(names[:FEW], values[:FEW], strict=True)
+        ]
+        hidden = len(values) > FEW or values.shape[1] > FEW
+        gap = "" if self.gap is None else f", relative gap {self.gap:.2g}"
+        return Card(
+            title=f"Reconstruction: {values.shape[0]:,} values x {values.shape[1]:,} labels by {self.method}",
+            conclusion=f"{self.status.name}: {self.status.value}. Distance to the prior ({self.norm}) "
+            f"{self.objective:.6g}{gap}; largest violation of a total {self.residual:.2g} records.",
+            columns=columns,
+            rows=rows,
+            left=["value"],
+            more=f"The first {FEW} rows and columns at most; result.table has all." if hidden else "",
+            warnings=[*([self.warning] if self.warning else []), *self.changes[:FEW]],
+            calls=[("result.table", "is the table"), ("result.seconds", "says how long each phase took")],
+        )
 
     def __repr__(self) -> str:
         n, k = self.table.shape

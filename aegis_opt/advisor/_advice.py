@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from aegis_opt import _later
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
 from aegis_opt.errors import InvalidOption, UnknownName
+from aegis_opt.summary import ScoreSummary, Summary
 
 if TYPE_CHECKING:
     from altair import LayerChart
 
 
 @dataclass(frozen=True, eq=False)
-class Advice:
+class Advice(Displayed):
     """Which configuration keeps the features most predictive, and how far that can be trusted.
 
     Attributes
@@ -72,6 +76,11 @@ class Advice:
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
         Time per phase.
+    summary : Summary, ScoreSummary or None
+        What the advice rests on.
+    asked : mapping of str to value
+        The options of the call that were given, and the file and the SHA-256 of the summary where it was read
+        from one.
     """
 
     best: str | None
@@ -92,6 +101,8 @@ class Advice:
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     excluded: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["configuration", "reason"]))
+    summary: Summary | ScoreSummary | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     def ranking_by_attribute(self) -> pd.DataFrame:
         """Return the ranking with one more column per attribute: its estimated deviation."""
@@ -288,6 +299,95 @@ class Advice:
             "attributes": records(self.explain(configuration)),
             "suggestion": None if suggestion is None else suggestion.to_dict(),
         }
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the decision record: a page for the data provider who must decide, and sign.
+
+        It opens with the conclusion, says whether that is proved, estimated or cannot be told, and why the
+        next configuration was not taken. Then come the ranking with its bounds, what each attribute loses,
+        what was checked about privacy, the chosen configuration in words, as YAML and as SQL, what the
+        summary discloses, what was assumed, and how to make the record again. The page holds all it needs,
+        works without a network, and prints on A4.
+
+        Parameters
+        ----------
+        path : path
+            The page, which ends in .html; it is written whole or not at all.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        InvalidInput
+            If the path names no page.
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(300)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> page = advice.report("advice.html")
+        >>> page.read_text()[:15]
+        '<!doctype html>'
+        """
+        page: Path = _later.call("write_record", self, path)
+        return page
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the advice and the summary it rests on to one JSON file: .json, or .json.gz to compress it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     advice.save(f"{folder}/advice.json")
+        ...     ao.Advice.load(f"{folder}/advice.json").best == advice.best
+        True
+        """
+        from aegis_opt.advisor._file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Advice:
+        """Read an advice that `save` wrote; check everything in the file.
+
+        Raises
+        ------
+        AdviceError
+            If the file is malformed, cut short, too large, or of a newer version.
+        """
+        from aegis_opt.advisor._file import load
+
+        return load(path)
+
+    def to_markdown(self) -> str:
+        """Return the advice as Markdown: the conclusion, the whole ranking and the warnings.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> clinic = ao.datasets.clinic(500)
+        >>> advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi")
+        >>> print(advice.to_markdown().splitlines()[0])
+        ## Advice: 12 configurations by deviation of mutual information (bits)
+        """
+        from aegis_opt.advisor._conclusion import card_of
+
+        return card_of(self, most=None).markdown()
+
+    def _card(self) -> Card:
+        from aegis_opt.advisor._conclusion import card_of
+
+        return card_of(self)
 
     def __repr__(self) -> str:
         kind = "certified" if self.certified else "estimated"

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
+from aegis_opt._files import read_bytes
 from aegis_opt._options import flag, one_of, path_of, whole_number
+from aegis_opt._progress import Progress, reporting
+from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._attribute_warnings import (
+    WITHOUT_CHANCE,
+    mostly_chance,
+    undescribed,
+    warning_about_chance,
+    warning_about_undescribed,
+)
 from aegis_opt.advisor._bootstrap import LEVEL, normal_quantile, spread_of_differences
 from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
 from aegis_opt.advisor._by_numbers import by_measure, by_score, with_differences
@@ -28,26 +40,30 @@ from aegis_opt.advisor._question import (
     replicate_count,
     use_histograms,
 )
-from aegis_opt.advisor._require import excluded_frame, judged, with_figures
+from aegis_opt.advisor._require import excluded_frame, judged, required, with_figures
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
     DEGENERATE,
     compared_with_mi,
+    contradiction,
+    no_winner,
     reason,
-    warning_about_chance,
     warnings_about_close_ones,
     warnings_about_order,
     warnings_about_tables,
 )
-from aegis_opt.errors import InvalidOption, UnknownMeasure
+from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
 from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
-from aegis_opt.sources import Progress
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary._file import MOST_BYTES
+from aegis_opt.summary._identifiers import warning_about_identifiers
 from aegis_opt.summary._restricted import restricted_summary
+
+_LOG = logging.getLogger(__name__)
 
 
 class Advisor:
@@ -72,9 +88,13 @@ class Advisor:
     """
 
     def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
+        self._read_from: dict[str, Any] = {}
         if not isinstance(summary, Summary | ScoreSummary):
             made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
-            summary = Summary.load(path_of("summary", summary, f"it is a Summary or the path of one; {made}"))
+            path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
+            summary = Summary.load(path)
+            data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
+            self._read_from = {"summary": str(path), "sha256": sha256(data).hexdigest()}
         self.summary = summary
         self._parts: dict[tuple[str, ...], Advisor] = {}
         if isinstance(summary, Summary):
@@ -93,30 +113,53 @@ class Advisor:
         chance: bool = False,
         bootstrap: int | None = None,
         require: PrivacyRule | Iterable[PrivacyRule] | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         **options: Any,
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
+        advisor, reasons = self, None
         if require is not None:
             kept, reasons = judged(self.summary, require)
             advisor = self if len(kept) == len(self.summary.configurations) else self._restricted(kept)
-            advice = advisor.advise(
+        with reporting(progress, "advising") as report:
+            advice = advisor._advise(
                 measure,
-                solver,
-                scope,
-                rounding,
                 seed,
-                replicates=replicates,
-                histograms=histograms,
+                {
+                    "solver": solver,
+                    "scope": scope,
+                    "rounding": rounding,
+                    "replicates": replicates,
+                    "histograms": histograms,
+                    **options,
+                },
                 chance=chance,
                 bootstrap=bootstrap,
-                progress=progress,
-                **options,
+                progress=report,
             )
-            return replace(advice, excluded=excluded_frame(reasons))
+        given = {"measure": measure, "solver": solver, "scope": scope, "rounding": rounding, "seed": seed}
+        given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
+        given |= {"bootstrap": bootstrap, "require": required(require), **options}
+        asked = {name: _plain(value) for name, value in given.items() if value is not None}
+        advice = replace(advice, summary=advisor.summary, asked=self._read_from | asked)
+        if reasons is not None:
+            advice = replace(advice, excluded=excluded_frame(reasons))
+        winner = "no winner" if advice.best is None else f"best {advice.best!r}"
+        _LOG.info("ranked %d configurations by %s: %s", len(advice.ranking), advice.measure, winner)
+        return advice
+
+    def _advise(
+        self,
+        measure: str | Measure | Score,
+        seed: int,
+        how: Mapping[str, Any],
+        *,
+        chance: bool,
+        bootstrap: int | None,
+        progress: Progress | None,
+    ) -> Advice:
+        """Rank the configurations; `how` says how tables are reconstructed, None where nothing was said."""
         summary, numbers = self.summary, self._numbers
-        how: dict[str, Any] = {"solver": solver, "scope": scope, "rounding": rounding}
-        how |= {"replicates": replicates, "histograms": histograms} | options
         given = {name: value for name, value in how.items() if value is not None}
         flag("chance", chance)
         if bootstrap is not None:
@@ -146,8 +189,7 @@ class Advisor:
             advice = by_measure(self._shared_measure(chosen), summary)
         if summary.privacy is not None:
             advice = replace(advice, ranking=with_figures(advice.ranking, summary.privacy))
-        if chance:
-            advice = self._with_chance(advice)
+        advice = self._with_attribute_warnings(advice, chance=chance)
         if measure != "auto":
             return advice
         if "mi" in (*self._measures, *(() if numbers is None else numbers.measures)):
@@ -297,6 +339,21 @@ class Advisor:
                 return found
         return None
 
+    def _with_attribute_warnings(self, advice: Advice, *, chance: bool) -> Advice:
+        """Warn of attributes that look like identifiers, and of those whose measure is mostly chance."""
+        found = []
+        if isinstance(self.summary, Summary):
+            counts_chance = advice.measure not in (*self._scores, *WITHOUT_CHANCE)
+            told = warning_about_identifiers(self.summary, counts_chance=counts_chance)
+            found += [told] if told else []
+        if chance:
+            advice = self._with_chance(advice)
+        elif advice.measure not in self._scores and advice.measure in available_measures():
+            measure = get_measure(advice.measure)
+            much = mostly_chance(measure, self.summary)
+            found += [warning_about_chance(measure, much)] if much else []
+        return replace(advice, warnings=advice.warnings + tuple(found)) if found else advice
+
     def _with_chance(self, advice: Advice) -> Advice:
         """Say how much of each attribute's measure is chance, and warn where it is more than half."""
         if not isinstance(self.summary, Summary) or advice.measure in self._scores:
@@ -326,35 +383,51 @@ class Advisor:
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
-        proved = pooled and measure.monotone and all(found.common_table for found in estimates.values())
-        degenerate = measure.monotone and not proved and self._is_degenerate(deviation)
+        common = measure.monotone and all(found.common_table for found in estimates.values())
+        proved = pooled and common
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
         known = bool((attributes["disclosed"] == 1).all())
         ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
-        warnings = [DEGENERATE]
-        if not degenerate:
-            warnings = warnings_about_order(measure, deviation, ranking, certified=proved)
+        none = "" if proved else self._no_winner(measure, deviation, ranking)
+        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=proved)
+        best = None if none else deviation.tied[0]
+        if common and not proved and (other := contradiction(measure, deviation, best)):
+            warnings.insert(1 if none else 0, other)
         warnings += warnings_about_tables(question, summary, estimates, attributes)
+        unknown = undescribed(summary)
+        if unknown:
+            warnings.append(warning_about_undescribed(unknown))
         replicates = None
         if len(deviation.by_replicate) > 1:
             replicates = pd.DataFrame(deviation.by_replicate, columns=list(deviation.configurations))
+        deviations = deviation.frame(deviation.each.mean(axis=0))
+        deviations[unknown] = np.nan
         return Advice(
-            best=None if degenerate else deviation.tied[0],
-            tied=() if degenerate else deviation.tied,
+            best=best,
+            tied=() if none else deviation.tied,
             ranking=ranking,
             certified=proved,
             warnings=tuple(warnings),
-            reason=DEGENERATE if degenerate else reason(measure, deviation, certified=proved),
+            reason=none or reason(measure, deviation, ranking, certified=proved),
             criterion=Criterion.of(measure),
             scope=question.scope,
             solver=question.solver.name,
-            deviations=deviation.frame(deviation.each.mean(axis=0)),
+            deviations=deviations,
             masked=deviation.frame(deviation.masked),
             attributes=attributes,
             replicates=replicates,
-            changes=SingleChanges.of_measure(deviation, masked, summary),
+            changes=SingleChanges.of_measure(deviation, masked, summary, unknown=unknown),
         )
+
+    def _no_winner(self, measure: Measure, deviation: Deviation, ranking: pd.DataFrame) -> str:
+        """Why no winner is named by an estimate that proves nothing; empty where one is."""
+        if measure.monotone and self._is_degenerate(deviation):
+            return DEGENERATE
+        first: dict[tuple[tuple[str, int], ...], str] = {}
+        for name, chosen in self._solved.summary.configurations.items():
+            first.setdefault(tuple(chosen.items()), name)
+        return no_winner(measure, deviation, ranking, list(first.values()))
 
     def _is_degenerate(self, deviation: Deviation) -> bool:
         """Whether every deviation is rounding noise although some tables were not known exactly.
@@ -377,8 +450,11 @@ class Advisor:
     ) -> pd.DataFrame:
         """One row per attribute: what was estimated, what is proved, and how good the tables are."""
         rows = []
+        unknown = undescribed(self._solved.summary)
         for i, (name, found) in enumerate(estimates.items()):
             attribute, interval = self._solved.summary.attributes[name], intervals[name]
+            estimated = {"estimate": float(deviation.unmasked[:, :, i].mean())}
+            estimated |= deviation.spread(i) if question.draws else {}
             disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
             if question.scope == "pooled":
                 disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
@@ -387,8 +463,7 @@ class Advisor:
                     "attribute": name,
                     "values": attribute.n_values,
                     "masked_tables": len(attribute.tables),
-                    "estimate": float(deviation.unmasked[:, :, i].mean()),
-                    **(deviation.spread(i) if question.draws else {}),
+                    **(dict.fromkeys(estimated, np.nan) if name in unknown else estimated),
                     "low": interval.low if np.isfinite(interval.low) else np.nan,
                     "high": interval.high if np.isfinite(interval.high) else np.nan,
                     "residual": found.residual,
@@ -400,6 +475,13 @@ class Advisor:
             if any(result.choice for result in found.solved):
                 rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
         return pd.DataFrame(rows)
+
+
+def _plain(value: Any) -> Any:
+    """Return an option as a plain value: objects such as a measure by their name."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return str(getattr(value, "name", shown(value)))
 
 
 def advise(
@@ -415,7 +497,7 @@ def advise(
     chance: bool = False,
     bootstrap: int | None = None,
     require: PrivacyRule | Iterable[PrivacyRule] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Advice:
     """Rank masking configurations by how much predictive utility they keep.
@@ -472,8 +554,9 @@ def advise(
         (``summarize(rules=...)``). Configurations that fail are out of the ranking (`Advice.excluded` lists
         them). The level may differ from that of the rule that was shared: with figures of k-anonymity, any k
         can be required.
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
+        function is called with (what, done, of how many).
     **options
         The solver's own options, such as `norm`, and `on_conflict`. Where contradictory totals are repaired,
         nothing is certified.

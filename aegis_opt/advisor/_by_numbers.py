@@ -116,7 +116,7 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
         ranking=ranking,
         certified=measure.monotone,
         warnings=tuple(warnings_about_order(measure, deviation, ranking, certified=measure.monotone)),
-        reason=reason(measure, deviation, certified=measure.monotone),
+        reason=reason(measure, deviation, ranking, certified=measure.monotone),
         criterion=Criterion.of(measure),
         scope=None,
         solver=None,

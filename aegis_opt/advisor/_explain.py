@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,9 +108,14 @@ class SingleChanges:
         deviation: Deviation,
         values: Mapping[str, FloatArray],
         summary: Summary | ScoreSummary,
+        unknown: Collection[str] = (),
     ) -> SingleChanges:
-        """Work out what follows from the value of a measure under each mask: its mean over the attributes."""
+        """Work out what follows from the value of a measure under each mask: its mean over the attributes.
+
+        The value without a mask of the `unknown` attributes is not known.
+        """
         unmasked = deviation.unmasked.mean(axis=0)
+        unmasked[:, [name in unknown for name in deviation.attributes]] = np.nan
         n_attributes = len(deviation.attributes)
         changed = {}
         for i, name in enumerate(deviation.attributes):

@@ -93,6 +93,11 @@ def _best(shared: SharedRule) -> float:
     return max(values) if shared.rule.higher_is_better else min(values)
 
 
+def required(require: PrivacyRule | Iterable[PrivacyRule] | None) -> str | None:
+    """Return the rules as commands write them."""
+    return None if require is None else " ".join(map(rule_text, as_rules(require)))
+
+
 def with_figures(ranking: pd.DataFrame, privacy: SharedPrivacy) -> pd.DataFrame:
     """Add the privacy figures as columns, called as the rules are."""
     names = ranking["configuration"]

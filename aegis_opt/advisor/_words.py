@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt.advisor._advice import Advice
-from aegis_opt.advisor._deviation import NOISE, Deviation
+from aegis_opt.advisor._deviation import NOISE, TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate
+from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound
 from aegis_opt.advisor._question import Question
 from aegis_opt.measures import Measure
 from aegis_opt.rounding import ROUNDINGS
@@ -21,12 +23,12 @@ from aegis_opt.summary import Summary
 DEGENERATE = (
     "degenerate estimate: the reconstructed tables make each attribute independent of the label inside every "
     "masked group, so the estimated deviation is 0 for every configuration whatever the data, and its order "
-    "would be rounding noise. Use scope='pooled' (order proved for monotone measures), or whole tables: "
-    "rounding='controlled' or 'hypergeometric', or solver='integer'."
+    "would be rounding noise. Use scope='pooled' (order proved for monotone measures), or whole tables, "
+    "whose order proves nothing: rounding='hypergeometric' or 'drawn'."
 )
 
 
-def reason(measure: Measure, deviation: Deviation, *, certified: bool) -> str:
+def reason(measure: Measure, deviation: Deviation, ranking: pd.DataFrame, *, certified: bool) -> str:
     """Why the winner won."""
     pud, winner = deviation.pud, deviation.tied[0]
     word = "highest" if measure.higher_is_better else "lowest"
@@ -42,13 +44,59 @@ def reason(measure: Measure, deviation: Deviation, *, certified: bool) -> str:
             )
         )
     gain = float(pud.mean() - pud.min())
-    saved = f"its deviation is {pud.min():.4g}, {gain:.4g} less than that of a random choice"
+    least = "at least " if is_lower_bound(ranking) else ""
+    saved = f"its deviation is {least}{pud.min():.4g}, {gain:.4g} less than that of a random choice"
     if certified:
         return (
             f"{winner} keeps the {word} mean {measure.title} of the masked attributes; merging "
             f"values never improves that measure, so this is the order of the true deviation; {saved}."
         )
     return f"{winner} has the least estimated deviation; the order is not proved; {saved}."
+
+
+def no_winner(measure: Measure, deviation: Deviation, ranking: pd.DataFrame, distinct: Sequence[str]) -> str:
+    """Why an estimate that proves nothing names no winner; empty where it may.
+
+    `distinct` names one configuration for each set of masks: others would tie whatever the estimate is.
+    """
+    if not measure.monotone or deviation.by_score:
+        return ""
+    outside = _outside_bounds(deviation, ranking)
+    if len(outside) == len(ranking):
+        return f"implausible: {_outside_text(outside, ranking)}, so no winner is named; use scope='pooled'."
+    tied = sorted(set(deviation.tied) & set(distinct), key=distinct.index)
+    if len(tied) > 1 and len(tied) > len(distinct) / 2:
+        return (
+            f"cannot tell: {len(deviation.tied)} of {len(ranking)} configurations share the least estimated "
+            f"deviation, {deviation.pud.min():.4g} ({_few(tied)}), by an estimate that proves nothing, so no "
+            "winner is named; use scope='pooled', whose order is proved for monotone measures."
+        )
+    return ""
+
+
+def proved_first(measure: Measure, deviation: Deviation) -> str:
+    """Name the configuration that is first in the order of the true deviation: by the masked values alone."""
+    score = deviation.score if measure.higher_is_better else -deviation.score
+    return deviation.configurations[int(np.argmax(score))]
+
+
+def contradiction(measure: Measure, deviation: Deviation, best: str | None) -> str:
+    """Give the order that is proved beside an estimate that says otherwise; empty where they agree.
+
+    The order is that of the masked values of a monotone measure, where the shared tables have a common table.
+    """
+    first = proved_first(measure, deviation)
+    values = dict(zip(deviation.configurations, deviation.score.tolist(), strict=True))
+    proved = f"the order that is proved from the same summary puts {first} first"
+    if best is None:
+        return f"proved: {proved}; measure={measure.name!r} with scope='pooled' gives it."
+    if abs(values[first] - values[best]) <= TIE * deviation.size:
+        return ""
+    return (
+        f"contradicted: this estimate puts {best} first, but {proved} (mean {measure.title} of the masked "
+        f"attributes {values[first]:.4g}, against {values[best]:.4g}); take the proved one, which "
+        f"measure={measure.name!r} with scope='pooled' gives."
+    )
 
 
 def compared_with_mi(advice: Advice, by_mi: Advice, chance: Callable[[str, str], float]) -> Advice:
@@ -72,19 +120,12 @@ def warnings_about_close_ones(equivalent: Sequence[str], coarseness: Mapping[str
     if len(equivalent) < 2:
         return []
     others = "another one" if len(equivalent) == 2 else f"{len(equivalent) - 1} others"
-    shown = ", ".join(equivalent[1:6]) + (", ..." if len(equivalent) > 6 else "")
-    text = f"close: {equivalent[0]} and {others} cannot be told apart by these records ({shown})"
+    text = (
+        f"close: {equivalent[0]} and {others} cannot be told apart by these records ({_few(equivalent[1:])})"
+    )
     if coarseness:
         text += f"; the coarsest of them is {max(equivalent, key=coarseness.__getitem__)}"
     return [f"{text}."]
-
-
-def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:
-    """Say which attributes owe more than half of a measure to chance."""
-    return (
-        f"chance: more than half of the {measure.title} of {_list(attributes)} would be there with shuffled "
-        "labels, too, because most values have few records; mi_loo and r2_gcv do not count it."
-    )
 
 
 def warnings_about_order(
@@ -94,8 +135,7 @@ def warnings_about_order(
     found = []
     tied = deviation.tied
     if len(tied) > 1:
-        shown = ", ".join(tied[:5]) + (", ..." if len(tied) > 5 else "")
-        found.append(f"tie: {len(tied)} configurations share the first place ({shown}).")
+        found.append(f"tie: {len(tied)} configurations share the first place ({_few(tied)}).")
     if "wins" in ranking and not certified and ranking["wins"].iloc[0] < 0.5:
         first = ranking.iloc[0]
         found.append(
@@ -103,17 +143,11 @@ def warnings_about_order(
             f"{first['wins']:.0%} of the replicates; scope='pooled' gives an order that does not depend "
             "on the seed."
         )
-    slack = NOISE * deviation.size
-    outside = ranking[
-        (ranking["pud"] < ranking["pud_low"] - slack) | (ranking["pud"] > ranking["pud_high"] + slack)
-    ]
+    outside = _outside_bounds(deviation, ranking)
     if len(outside):
-        first = outside.iloc[0]
-        proved = f"{first['pud_low']:.4g} to {first['pud_high']:.4g}"
         found.append(
-            f"implausible: {len(outside)} of {len(ranking)} estimates are outside proved bounds "
-            f"(such as {first['configuration']}: {first['pud']:.4g}, proved {proved}), so this order "
-            "cannot be trusted; use scope='pooled'."
+            f"implausible: {_outside_text(outside, ranking)}, so this order cannot be trusted; use "
+            "scope='pooled'."
         )
     if not measure.monotone:
         found.append(
@@ -197,6 +231,26 @@ def _breaks_totals(solver: Reconstructor) -> str:
         return f"solver {solver.name!r} does not keep them; solvers that do include 'ipf' and 'integer'"
     kept = _list(rounding.name for rounding in ROUNDINGS.values() if rounding.keeps_totals)
     return f"rounding {solver.rounding!r} does not keep them; roundings that do are {kept}"
+
+
+def _outside_bounds(deviation: Deviation, ranking: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose estimate is outside the proved bounds."""
+    slack = NOISE * deviation.size
+    below, above = ranking["pud"] < ranking["pud_low"] - slack, ranking["pud"] > ranking["pud_high"] + slack
+    return ranking[below | above]
+
+
+def _outside_text(outside: pd.DataFrame, ranking: pd.DataFrame) -> str:
+    first = outside.iloc[0]
+    proved = bounds_text(first["pud_low"], first["pud_high"], decimals_for(outside["pud_low"], 4))
+    return (
+        f"{len(outside)} of {len(ranking)} estimates are outside proved bounds (such as "
+        f"{first['configuration']}: {first['pud']:.4g}, proved {proved})"
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _list(names: Iterable[str]) -> str:

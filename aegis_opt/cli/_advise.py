@@ -6,11 +6,13 @@ import argparse
 import math
 from typing import Any
 
-from aegis_opt.advisor import Advice, advise
-from aegis_opt.cli._output import make_console, print_json, progress, show_facts, show_table
+from aegis_opt.advisor import Advice, Advisor
+from aegis_opt.cli._output import WIDTH, make_console, print_json, progress, show_facts, show_table
 from aegis_opt.cli._ranking import (
+    MOST_COLUMNS,
     attribute_table,
     decimals_of,
+    deviation_table,
     explanation_table,
     ranking_table,
     title_of,
@@ -29,12 +31,11 @@ _MOST_EXCLUDED = 5
 def run_advise(arguments: argparse.Namespace) -> None:
     """Rank the configurations of a summary."""
     options = _solver_options(arguments)
-    if arguments.plot is not None:
+    if arguments.plot is not None or arguments.report is not None:
         require_altair()  # before the work, not after it
-    summary = Summary.load(arguments.summary)
+    advisor = Advisor(arguments.summary)
     with progress(arguments, "reconstructing") as report:
-        advice = advise(
-            summary,
+        advice = advisor.advise(
             arguments.measure,
             arguments.solver,
             arguments.scope,
@@ -52,14 +53,17 @@ def run_advise(arguments: argparse.Namespace) -> None:
         advice.explain(_explained(arguments))  # what is wrong is told before anything is shown
     if arguments.plot is not None:
         plot_ranking(advice, arguments.plot)
+    if arguments.report is not None:
+        advice.report(arguments.report)
     if arguments.json:
         pud = advice.random_choice_pud
         extra = {"random_choice_pud": None if math.isnan(pud) else pud, "plot": arguments.plot}
+        extra |= {"report": arguments.report}
         if arguments.explain is not None:
             extra |= {"explanation": advice.explanation_to_dict(_explained(arguments))}
         print_json(advice.to_dict() | extra)
     else:
-        _show(arguments, advice, summary)
+        _show(arguments, advice, advisor.summary)
 
 
 def _explained(arguments: argparse.Namespace) -> str | None:
@@ -85,13 +89,15 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
     console.print(f"{len(advice.ranking)} configurations by {what}, best first", style="bold")
     if isinstance(summary, Summary) and advice.solver is not None:
         console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
-    show_table(
-        console,
-        ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=arguments.by_attribute),
-    )
+    many = len(advice.deviations.columns) > MOST_COLUMNS
+    in_ranking = arguments.by_attribute and not many
+    show_table(console, ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=in_ranking))
     hidden = len(advice.ranking) - (arguments.top or len(advice.ranking))
     if hidden > 0:
         console.print(f"{hidden} more: --top all shows them\n")
+    if arguments.by_attribute and many:
+        width = console.width if console.is_terminal else WIDTH
+        show_table(console, deviation_table(advice, arguments.top, width))
     if arguments.by_attribute and "disclosed" in advice.attributes:
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)
@@ -109,4 +115,6 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
         facts.append(("At random", f"{at_random:.{decimals_of(advice)}f} on average"))
     if arguments.plot is not None:
         facts.append(("Picture", arguments.plot))
+    if arguments.report is not None:
+        facts.append(("Record", arguments.report))
     show_facts(console, facts)

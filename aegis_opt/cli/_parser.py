@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -26,10 +27,12 @@ _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'par
 
 _STEPS = """\
 typical steps:
-  aegis-opt generate people.csv --label income -o masks.yaml      configurations to choose from
-  aegis-opt summarize people.csv --configurations masks.yaml -o summary.json
-                                                                  what the provider shares
-  aegis-opt advise summary.json                                   which configuration to use
+  configurations to choose from:
+    aegis-opt generate people.csv --label income -o masks.yaml
+  what the provider shares:
+    aegis-opt summarize people.csv --configurations masks.yaml -o summary.json
+  which configuration to use:
+    aegis-opt advise summary.json
 
 exit codes: 0 success, 1 failure (the reason is on stderr), 2 wrong usage
 """
@@ -44,10 +47,15 @@ The output then says why and what to use instead ("best" is null in --json).
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keep line breaks, and make the first column wide enough for the longest command."""
+    """Fill paragraphs to the width, keep indented lines, and fit the first column to the longest command."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip().split("\n\n")
+        filled = (part if "\n " in part else textwrap.fill(part, width) for part in paragraphs)
+        return textwrap.indent("\n\n".join(filled) + "\n", indent)
 
 
 class _Version(argparse.Action):
@@ -85,6 +93,7 @@ def build_parser() -> argparse.ArgumentParser:
         _demo,
         _generate,
         _summarize,
+        _audit,
         _advise,
         _check,
         _search,
@@ -138,6 +147,9 @@ def _generate(commands: Commands) -> None:
     only = "mask only this column; may be repeated (default: all but the label)"
     add("--attribute", action="append", default=[], metavar="NAME", help=only)
     add("--all", action="store_true", help="write every combination of candidate masks instead")
+    learn = "learn the hierarchies of categories from the label; the masks then tell something about it"
+    add("--learn-from-label", action="store_true", help=learn)
+    add("--no-identity", action="store_true", help="leave no column of categories as it is")
     _order(add)
     add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
 
@@ -179,7 +191,7 @@ def _summarize(commands: Commands) -> None:
     every = "share how often each value of an attribute occurs"
     histograms.add_argument("--histograms", action="store_true", help=every)
     some = "share that of this attribute; may be repeated"
-    histograms.add_argument("--histogram", action="append", metavar="ATTRIBUTE", help=some)
+    histograms.add_argument("--histogram", action="append", metavar="NAME", help=some)
     histograms.add_argument("--no-histograms", action="store_true", help="share none (the default)")
     values = parser.add_mutually_exclusive_group()
     every = "share the values of attributes without how often each occurs"
@@ -238,6 +250,7 @@ def _advise(commands: Commands) -> None:
         "show what each mask of a configuration costs, and the change that gains most (default: the best)"
     )
     add("--explain", nargs="?", const=True, metavar="CONFIGURATION", help=explain)
+    add("--report", **_file("decision record to write: a page to read, print and sign", ".html", ".htm"))
     add("--plot", **_file("picture of the ranking to write", ".png", ".svg", ".pdf", ".html"))
 
 
@@ -248,6 +261,19 @@ def _check_advise(arguments: argparse.Namespace) -> None:
             arguments.refuse(f"argument --option: {key} is given twice")
         if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
+
+
+def _audit(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "audit",
+        "show what a summary discloses, before it is shared",
+        "A count of the raw joint table of an attribute and the label is pinned where every table that\n"
+        "agrees with all that is shared has the same. Small pinned counts may point at persons.",
+    ).add_argument
+    add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--small", type=whole_number(2), default=5, metavar="N", help="counts below are small (default 5)")
+    add("--cells", **_file("table of the range of every cell to write", ".csv", ".parquet"))
 
 
 def _check(commands: Commands) -> None:
@@ -343,11 +369,22 @@ def _mask(commands: Commands) -> None:
         default=None,
         help="put ' before texts of a CSV file that a spreadsheet would take for a formula",
     )
+    below = "suppress the records of classes with fewer than K records"
+    parser.add_argument("--suppress-below", type=whole_number(1), metavar="K", help=below)
+    known = "column that an attacker may know; may be repeated (default: all that are masked)"
+    parser.add_argument("--quasi-identifier", action="append", metavar="NAME", help=known)
+    blank = "keep suppressed records, with missing values in place of their quasi-identifiers"
+    parser.add_argument("--blank", action="store_true", default=None, help=blank)
 
 
 def _check_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is None:
         refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
+    suppression = {"--quasi-identifier": arguments.quasi_identifier, "--blank": arguments.blank}
+    if arguments.suppress_below is None:
+        refuse_given(arguments, suppression, "it is about --suppress-below")
+    if arguments.sql is not None:
+        refuse_given(arguments, {"--blank": arguments.blank}, "the SELECT leaves suppressed records out")
     if arguments.sql is not None or arguments.output.lower().endswith((".parquet", ".pq")):
         refuse_given(
             arguments, {"--escape-formulas": arguments.escape_formulas}, "it is for CSV and TSV files"

@@ -6,18 +6,24 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aegis_opt._shown import without_controls
-from aegis_opt.advisor import Advice, Criterion
+from aegis_opt._shown import listing, without_controls
+from aegis_opt.advisor import Advice
+from aegis_opt.advisor._conclusion import decimals_of as decimals_of
+from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text
+from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.measures import Measure
-from aegis_opt.report._numbers import decimals_for
 from aegis_opt.summary import ScoreSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+MOST_COLUMNS = 6
+"""Attributes up to which the ranking has a column for each; more have a row each, in a table of their own."""
+
 _BAR = 16  # characters of the longest bar
+_MOST_MASKS = 12  # of the winner that are named
+_ATTRIBUTE, _CONFIGURATION = 30, 8  # columns of a terminal for names of attributes, and beside decimals
 _SHARED_UNKNOWN = (
     "The bounds come from one unknown that all configurations share: they move together, so their overlap "
     "does not blur the order."
@@ -41,11 +47,14 @@ def ranking_table(
     ranking = advice.ranking
     shown = ranking.head(len(ranking) if top is None else top)
     decimals = decimals_of(advice)
-    attributes = [without_controls(str(name)) for name in advice.deviations.columns if by_attribute]
+    least = ", at least" if is_lower_bound(ranking) else ""
+    attributes = [
+        f"{without_controls(str(name))}{least}" for name in advice.deviations.columns if by_attribute
+    ]
     bounded = ranking["pud_low"].notna().any() or ranking["pud_high"].notna().any()
     replicated, compared = "wins" in ranking, "difference" in ranking
     by = advice.ranked_by
-    columns = ["rank", "configuration", "deviation" if by == "pud" else "score"]
+    columns = ["rank", "configuration", f"deviation{least}" if by == "pud" else "score"]
     columns += ["proved bounds"] if bounded else []
     drawn = "pud_5" in ranking
     columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
@@ -57,17 +66,18 @@ def ranking_table(
         name = row["configuration"]
         cells = [str(row["rank"]), name, "-" if math.isnan(row[by]) else f"{row[by]:.{decimals}f}"]
         if bounded:
-            cells.append(_bounds(row["pud_low"], row["pud_high"], decimals))
+            cells.append(bounds_text(row["pud_low"], row["pud_high"], decimals))
         if replicated:
             spread = f"{row['pud_std']:.{decimals}f}"
             if drawn:
-                spread = _bounds(row["pud_5"], row["pud_95"], decimals)
+                spread = bounds_text(row["pud_5"], row["pud_95"], decimals)
             cells += [spread, f"{row['wins']:.0%}"]
         if compared:
-            cells.append(_bounds(row["difference_low"], row["difference_high"], decimals))
+            cells.append(bounds_text(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
-        cells += [f"{value:.{decimals}f}" for value in advice.deviations.loc[name]] if by_attribute else []
+        if by_attribute:
+            cells += [number_text(value, decimals) for value in advice.deviations.loc[name]]
         length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0
         length_shown = bar(length, _BAR, ascii_only) if advice.best is not None else ""
         table.add_row(
@@ -75,6 +85,20 @@ def ranking_table(
             Text(length_shown),
             style="bold green" if name in advice.tied else None,
         )
+    return table
+
+
+def deviation_table(advice: Advice, top: int | None, width: int) -> Table:
+    """Lay out the deviation of each attribute in a row, under as many configurations as fit, best first."""
+    names = list(advice.ranking["configuration"].head(top or len(advice.ranking)))
+    decimals = decimals_of(advice)
+    shown = names[: max(1, (width - _ATTRIBUTE) // (decimals + _CONFIGURATION))]
+    hidden = len(advice.ranking) - len(shown)
+    title = f"Deviation of each attribute{', at least' if is_lower_bound(advice.ranking) else ''}"
+    title += f", for the first {len(shown)} of {len(advice.ranking)} configurations" if hidden else ""
+    table = make_table("attribute", *map(without_controls, shown), left=["attribute"], title=title)
+    for attribute, values in advice.deviations.loc[shown].T.iterrows():
+        table.add_row(without_controls(str(attribute)), *(number_text(value, decimals) for value in values))
     return table
 
 
@@ -91,8 +115,8 @@ def attribute_table(advice: Advice) -> Table:
             without_controls(row["attribute"]),
             f"{row['values']:,}",
             str(row["masked_tables"]),
-            f"{row['estimate']:.{decimals}f}",
-            _bounds(row["low"], row["high"], decimals),
+            number_text(row["estimate"], decimals),
+            bounds_text(row["low"], row["high"], decimals),
             "-" if math.isnan(row["disclosed"]) else f"{row['disclosed']:.0%}",
         )
     return table
@@ -126,7 +150,8 @@ def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, 
         certified = f"yes, the order is proved.{f' {_SHARED_UNKNOWN}' if shared else ''}"
     facts = [("Best", best), ("Why", advice.reason), ("Certified", certified)]
     if advice.by_mi is not None:
-        facts.append(("By mi", f"{advice.by_mi.best} (an order that is proved)"))
+        kind = "an order that is proved" if advice.by_mi.certified else "an order that is not proved"
+        facts.append(("By mi", f"{advice.by_mi.best or 'no winner'} ({kind})"))
     return facts + [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
 
 
@@ -139,21 +164,4 @@ def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
             groups = summary.masked_table(configuration, attribute).n_groups
             text += " in 1 group" if groups == 1 else f" in {groups} groups"
         texts.append(text)
-    return ", ".join(texts)
-
-
-def title_of(measure: Measure | Criterion) -> str:
-    """Name a measure with its unit, such as ``mutual information (bits)``."""
-    return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
-
-
-def decimals_of(advice: Advice) -> int:
-    """Decimals of the deviations or scores shown."""
-    return decimals_for(advice.ranking[advice.ranked_by], advice.criterion.digits)
-
-
-def _bounds(low: float, high: float, decimals: int) -> str:
-    if math.isnan(low) and math.isnan(high):
-        return "-"
-    ends = ["?" if math.isnan(end) else f"{end:.{decimals}f}" for end in (low, high)]
-    return f"{ends[0]} to {ends[1]}"
+    return listing(texts, _MOST_MASKS)

@@ -21,6 +21,7 @@ from aegis_opt.cli._output import (
 )
 from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.summary import ScoreSummary, Summary, summarize
+from aegis_opt.summary._identifiers import warning_about_identifiers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,6 +96,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
     if warning := _unmasked_warning(summary):
         console.print(warning, soft_wrap=True)
+    if identifiers := warning_about_identifiers(summary):
+        show_facts(console, [("Warning", identifiers)])
     _show_absent(console, summary)
 
 
@@ -124,6 +127,6 @@ def _unmasked_warning(summary: Summary) -> str:
     users: dict[str, list[str]] = {}
     for configuration, attribute in summary.unmasked():
         users.setdefault(attribute, []).append(configuration)
-    released = [f"{attribute} ({listing(names, shown=3)})" for attribute, names in users.items()]
+    released = [f"{attribute} ({listing(names, most=3)})" for attribute, names in users.items()]
     text = f"Released as it is, because a configuration does not mask it: {'; '.join(released)}."
     return text if users else ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from aegis_opt._options import instance
-from aegis_opt.advisor._estimate import Progress, Scope
+from aegis_opt._progress import Progress, reporting
+from aegis_opt.advisor._estimate import Scope
 from aegis_opt.datasets import Dataset
 from aegis_opt.distances import Distance
 from aegis_opt.errors import InvalidInput
@@ -22,6 +25,8 @@ from aegis_opt.harness._truth import Case, ScannedCase, scan_case
 from aegis_opt.harness._units import Job, Unit, execute, run_unit
 from aegis_opt.harness._variant import SolverEntry
 from aegis_opt.measures import Measure
+
+_LOG = logging.getLogger(__name__)
 
 
 def compare(
@@ -41,7 +46,7 @@ def compare(
     time_limit: float | None = None,
     output: str | os.PathLike[str] | None = None,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Run variants of the advisor on raw data and judge each by the truth, which an advisor never sees.
 
@@ -55,12 +60,14 @@ def compare(
         As `summarize` takes it, with `label` and `configurations`; or data sets that bring their own.
     label, configurations
         As in `summarize`.
-    solvers, measures, norms, roundings, scopes, histograms, seeds, replicates, n_jobs, time_limit, output, \
-progress
+    solvers, measures, norms, roundings, scopes, histograms, seeds, replicates, n_jobs, time_limit, output
         As in `aegis_opt.harness.ComparisonSettings`. A results folder (`output`) also holds each single
         reconstruction (`compare_reconstructions`).
     name : str, optional
         Of the data set in the results; by default that of the file, its folder, or the `Dataset`.
+    progress : bool or callable, optional
+        True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
+        function is called with (what, done, of how many).
 
     Returns
     -------
@@ -89,10 +96,9 @@ progress
         n_jobs=n_jobs,
         time_limit=time_limit,
         output=output,
-        progress=progress,
         tables=["advice"] if output is None else ["advice", "reconstructions"],
     )
-    return run_comparison(_cases(source, label, configurations, name), settings).advice
+    return _run_shown(_cases(source, label, configurations, name), settings, progress).advice
 
 
 def compare_reconstructions(
@@ -110,7 +116,7 @@ def compare_reconstructions(
     time_limit: float | None = None,
     output: str | os.PathLike[str] | None = None,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Reconstruct every masked table with every variant and compare with the raw joint table.
 
@@ -144,10 +150,17 @@ output, name, progress
         n_jobs=n_jobs,
         time_limit=time_limit,
         output=output,
-        progress=progress,
         tables=["reconstructions"],
     )
-    return run_comparison(_cases(source, label, configurations, name), settings).reconstructions
+    return _run_shown(_cases(source, label, configurations, name), settings, progress).reconstructions
+
+
+def _run_shown(
+    cases: Sequence[Case], settings: ComparisonSettings, progress: Progress | bool | None
+) -> Results:
+    """Run a comparison and show how far it is, where that is wanted."""
+    with reporting(progress, "comparing") as report:
+        return run_comparison(cases, replace(settings, progress=report))
 
 
 def _cases(source: Any, *about: Any) -> list[Case]:
@@ -186,6 +199,7 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     job = Job(datasets, measures, truth, settings.replicates)
     meta = _meta(datasets, settings)
     units = list(_units(datasets, settings))
+    _LOG.info("comparing on %s: %d units of work", ", ".join(datasets), len(units))
     if settings.output is None:
         return results_of(_run(job, units, len(units), settings), meta)
     folder = ResultsFolder(settings.output, meta)

@@ -203,7 +203,8 @@ def _advise(job: Job, unit: Unit) -> Finding:
     seconds = time.perf_counter() - start
     peak = memory.megabytes()
     truth = job.truth[unit.dataset, measure.name]
-    estimated = advice.deviations.mean(axis=1).reindex(truth.index)
+    # what no shared table describes counts as 0, as it does in `pud`
+    estimated = advice.deviations.sum(axis=1, min_count=1).reindex(truth.index) / advice.deviations.shape[1]
     found: Row = {
         "best": advice.best,
         "certified": advice.certified,

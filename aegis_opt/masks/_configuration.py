@@ -8,16 +8,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
+
+from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt._json import check_text
 from aegis_opt._options import instance, path_of
-from aegis_opt._shown import shortened, shown
+from aegis_opt._shown import listing, shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
-from aegis_opt.masks._base import Mask, mask_from_spec
+from aegis_opt.masks._base import Identity, Mask, mask_from_spec
 from aegis_opt.masks._documents import read_document, write_document
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
 from aegis_opt.masks._order import Rule, check_orders, normal_orders
+from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.masks._sql import select_sql
 
 _KEYS = ("label", "order", "configurations")  # of a file
@@ -30,7 +34,7 @@ class UnknownKey(UnknownName, KeyError):
         return str(self.args[0])  # KeyError would show the quoted repr
 
 
-class Configuration(Mapping[str, Mask]):
+class Configuration(Displayed, Mapping[str, Mask]):
     """One mask per attribute; an attribute that is absent is not masked.
 
     Parameters
@@ -79,6 +83,9 @@ class Configuration(Mapping[str, Mask]):
         table: str = "source",
         columns: Sequence[str] | None = None,
         domains: Mapping[str, Domain | Kind] | None = None,
+        *,
+        suppress_below: int | None = None,
+        quasi_identifiers: Iterable[str] | None = None,
     ) -> str:
         """Write the SELECT that masks a table; `aegis_opt.release.select_sql` explains the parameters.
 
@@ -91,7 +98,15 @@ class Configuration(Mapping[str, Mask]):
           '*' AS `name`
         FROM people
         """
-        return select_sql(self, dialect, table, columns, domains)
+        return select_sql(
+            self,
+            dialect,
+            table,
+            columns,
+            domains,
+            suppress_below=suppress_below,
+            quasi_identifiers=quasi_identifiers,
+        )
 
     def __getitem__(self, attribute: str) -> Mask:
         if attribute not in self._masks:
@@ -117,11 +132,27 @@ class Configuration(Mapping[str, Mask]):
             return self._name == other._name and self._masks == other._masks
         return NotImplemented
 
+    def _card(self) -> Card:
+        rows = [[attribute, spec_text(mask.to_spec())] for attribute, mask in self.items()]
+        unmasked = "Attributes that are absent stay as they are."
+        return Card(
+            title=f"Configuration {self._name!r}: masks of {len(self):,} attributes",
+            conclusion=unmasked if rows else f"It masks nothing. {unmasked}",
+            columns=["attribute", "mask"],
+            rows=rows[:FEW],
+            left=["attribute", "mask"],
+            more=f"{len(rows) - FEW:,} more attributes." if len(rows) > FEW else "",
+            calls=[
+                ("ao.apply_configuration(source, configuration)", "masks a table"),
+                ('configuration.to_sql("postgresql", "people")', "writes the SELECT that does"),
+            ],
+        )
+
     def __repr__(self) -> str:
         return f"Configuration({self._name!r}, {dict(self._masks)!r})"
 
 
-class Configurations(Mapping[str, Configuration]):
+class Configurations(Displayed, Mapping[str, Configuration]):
     """Named configurations, in order.
 
     Parameters
@@ -213,9 +244,61 @@ class Configurations(Mapping[str, Configuration]):
             return same_order and same_label and self._configurations == other._configurations
         return NotImplemented
 
+    def save(self, path: str | Path) -> None:
+        """Write the configurations to a JSON or YAML file; the short form of `save_configurations`."""
+        save_configurations(self, path)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the masks as a table of texts: a row per configuration, a column per attribute.
+
+        An attribute that a configuration does not mask is "identity" there, as `Identity` is.
+
+        Examples
+        --------
+        >>> from aegis_opt.masks import Blur, Suppress
+        >>> Configurations({"c": {"age": Blur(5)}, "d": {"zip": Suppress()}}).to_frame()
+                                 age       zip
+        configuration
+        c              blur(width=5)  identity
+        d                   identity  suppress
+        """
+        attributes = self._attributes()
+        rows = [
+            [spec_text(masks[name].to_spec()) if name in masks else Identity.function for name in attributes]
+            for masks in self.values()
+        ]
+        return pd.DataFrame(rows, index=pd.Index(list(self), name="configuration"), columns=attributes)
+
+    def _attributes(self) -> list[str]:
+        """Return the attributes that some configuration masks, in the order of their first appearance."""
+        return list(dict.fromkeys(attribute for masks in self.values() for attribute in masks))
+
+    def _card(self) -> Card:
+        attributes = self._attributes()
+        shown = list(self.items())[:FEW]
+        rows = []
+        for name, masks in shown:
+            texts = [f"{attribute} {spec_text(mask.to_spec())}" for attribute, mask in masks.items()]
+            rows.append([name, listing(texts, 4) or "nothing"])
+        return Card(
+            title=f"{len(self):,} configurations of {len(attributes):,} attributes",
+            conclusion=f"Label: {self._label!r}. Attributes: {listing(attributes, FEW) or 'none'}."
+            if self._label is not None
+            else f"No label is named. Attributes: {listing(attributes, FEW) or 'none'}.",
+            columns=["configuration", "masks"],
+            rows=rows,
+            left=["configuration", "masks"],
+            more=f"{len(self) - FEW:,} more configurations." if len(self) > FEW else "",
+            calls=[
+                ("ao.summarize(source, label, configurations)", "counts what may be shared"),
+                ("configurations.to_frame()", "lists all masks"),
+                ('configurations.save("masks.yaml")', "writes a file"),
+            ],
+        )
+
     def __repr__(self) -> str:
         order = f", order of {', '.join(self._order)}" if self._order else ""
-        return f"Configurations({len(self)}: {', '.join(self)}; label={self._label!r}{order})"
+        return f"Configurations({len(self)}: {listing(list(self), FEW)}; label={self._label!r}{order})"
 
 
 def _check_name(name: Any, refusal: str) -> None:

@@ -10,16 +10,17 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt._options import instance, number
+from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, UnknownColumn
-from aegis_opt.masks import Configuration, Configurations, Mask
+from aegis_opt.masks import Configuration, Configurations, Mask, fit_configuration
 from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Rule, normal_orders
 from aegis_opt.privacy._base import PrivacyRule, as_rules
 from aegis_opt.privacy._figures import TableFigures, figures_of
 from aegis_opt.privacy._rules import KAnonymity
 from aegis_opt.privacy._sources import open_classes
-from aegis_opt.sources import Progress, open_engine
+from aegis_opt.sources import open_engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class PrivacyQuestion:
         return cls(asked, share, named, sensitive if needing else None, normal_orders(order))
 
     def answers(
-        self, source: Any, configurations: Mapping[str, Mapping[str, Mask]], progress: Progress | None = None
+        self, source: Any, configurations: Configurations, progress: Progress | None = None
     ) -> Iterator[tuple[str, TableFigures]]:
         """Count the classes of each configuration, and compare them with the rules."""
         engine = open_engine(source)
@@ -69,6 +70,7 @@ class PrivacyQuestion:
         for name in (*self.quasi_identifiers, *([self.sensitive] if self.sensitive else [])):
             if name not in known:
                 raise UnknownColumn("column", name, known, "It is asked for by the privacy rules.")
+        configurations = fit_configuration(source, configurations)
         ordered = any(rule.needs_order for rule in self.rules)
         with open_classes(
             source, configurations, self.quasi_identifiers, self.sensitive, self.orders, progress
@@ -104,7 +106,7 @@ def check_privacy(
     sensitive: str | None = None,
     suppression: float = 0.0,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Check which configurations satisfy privacy rules.
 
@@ -131,8 +133,8 @@ def check_privacy(
         The share of records that may be suppressed, because their classes violate a rule.
     order : mapping of str to list or str, optional
         The order of the sensitive attribute, as in `aegis_opt.summarize`.
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called with (what, done, of how many).
 
     Returns
     -------
@@ -177,10 +179,11 @@ def check_privacy(
         suppression=suppression,
         order=order,
     )
-    rows = [
-        {"configuration": name, **_row(figures, question.rules)}
-        for name, figures in question.answers(source, given, progress)
-    ]
+    with reporting(progress, "reading") as report:
+        rows = [
+            {"configuration": name, **_row(figures, question.rules)}
+            for name, figures in question.answers(source, given, report)
+        ]
     return pd.DataFrame(rows)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
@@ -22,7 +23,7 @@ MOST_RECORDS = 2.0**53  # whole numbers beyond are not exact
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Displayed):
     """All that is known about the n x k table X of an attribute's values and the labels.
 
     A table is *feasible* when X >= 0, every view's totals and (where known) the 1-D histogram hold, cells
@@ -269,6 +270,19 @@ class Problem:
         if self.row_names is None and self.label_names is None:
             return table
         return pd.DataFrame(table, index=self.row_names, columns=self.label_names)
+
+    def __repr__(self) -> str:
+        n, k = self.shape
+        parts = ["1 view" if len(self.views) == 1 else f"{len(self.views)} views"]
+        parts += ["histogram"] if self.histogram is not None else []
+        parts += ["prior"] if self.given_prior is not None else []
+        parts += [f"{len(self.constraints)} further constraints"] if self.constraints else []
+        return f"<Problem {n} x {k}, {self.total:.10g} records: {', '.join(parts)}>"
+
+    def _card(self) -> Card:
+        from aegis_opt.problem._card import card_of
+
+        return card_of(self)
 
     @cached_property
     def refinement(self) -> IntArray:

@@ -61,11 +61,12 @@ def read_columns(
         if not records.may_leave:
             return None
         counter = Counter(records, names, Policy(), None)
-        domains = counter.domains(progress or (lambda *_: None))
+        counted = counter.value_counts(progress or (lambda *_: None))
+        domains = {name: values.domain for name, values in counted.items()}
         columns = [
             CountedColumn(Recoding(column, column.sql), domains[column.name]) for column in counter.columns
         ]
-        n_records = int(records.query("SELECT count(*) AS n FROM {records}")["n"][0])
+        n_records = int(counted[names[0]].counts.sum())
         held = QueriedRecords(records, columns[0], columns[1:]).held(n_records)
     if not isinstance(held, CodedRecords):
         return None

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._progress import Progress as Progress
 from aegis_opt.domain import Domain
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and of how much."""
+
+class ValueCounts(NamedTuple):
+    """The values of one column, and how often each occurs."""
+
+    domain: Domain
+    counts: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aegis_opt._json import check_nested
+from aegis_opt._json import check_nested, typed_entry
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 
@@ -14,13 +14,7 @@ WAY_OUT = "get a whole copy of the file, or make it again with summarize"
 
 def get_entry(mapping: Any, key: str, types: type | tuple[type, ...], where: str) -> Any:
     """Return an entry of the right JSON type, or say what is wrong and where."""
-    if not isinstance(mapping, dict) or key not in mapping:
-        raise SummaryError(f"{where} has no {key!r}: {WAY_OUT}")
-    value = mapping[key]
-    types = types if isinstance(types, tuple) else (types,)
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise SummaryError(f"{key!r} in {where} has the wrong type {type(value).__name__}: {WAY_OUT}")
-    return value
+    return typed_entry(mapping, key, types, where, SummaryError, WAY_OUT)
 
 
 def read_configuration(chosen: Any, name: str) -> Mapping[str, int]:

@@ -81,7 +81,7 @@ _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 def save(summary: Summary | ScoreSummary, path: str | os.PathLike[str]) -> None:
     """Write a summary, whole or not at all; one that `load` would refuse for its size is not written."""
     compress = _is_compressed(path)
-    text = json.dumps(_document(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = summary_text(summary)
     data = text.encode("utf-8")
     items = sum(map(text.count, ",[{"))
     if len(data) > MOST_BYTES or items > MOST_ITEMS:
@@ -94,6 +94,11 @@ def save(summary: Summary | ScoreSummary, path: str | os.PathLike[str]) -> None:
         _check_sizes(sizes, len(summary.label_values))
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
+
+
+def summary_text(summary: Summary | ScoreSummary) -> str:
+    """Return the JSON text of a summary: what `save` writes, byte for byte."""
+    return json.dumps(document_of(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary:
@@ -110,7 +115,7 @@ def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary:
         raise SummaryError(f"{name}: cannot be read ({error}): {WAY_OUT}") from error
     del text
     try:
-        return _summary(document)
+        return summary_of_document(document)
     except SummaryError as error:
         raise SummaryError(f"{name}: {error}") from error
 
@@ -122,7 +127,7 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
     return name.endswith(".gz")
 
 
-def _document(summary: Summary | ScoreSummary) -> dict[str, Any]:
+def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
     """Return a summary as JSON holds it; scores beside tables have a part of their own."""
     if isinstance(summary, ScoreSummary):
         version = 2 if summary.privacy is None else 4
@@ -242,7 +247,7 @@ def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int) -> Non
         )
 
 
-def _summary(document: Any) -> Summary | ScoreSummary:
+def summary_of_document(document: Any) -> Summary | ScoreSummary:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SummaryError(f'is no summary (its "format" is not "{FORMAT}"): choose another file')
     version = get_entry(document, "version", int, "the file")

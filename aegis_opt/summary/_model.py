@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
@@ -142,7 +143,7 @@ class AttributeSummary(SharedData):
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(SharedData):
+class Summary(SharedData, Displayed):
     """All that leaves the provider: enough to advise on configurations, without the raw joint tables.
 
     Parameters
@@ -231,11 +232,17 @@ class Summary(SharedData):
 
     def unmasked(self) -> list[tuple[str, str]]:
         """List each (configuration, attribute) whose table keeps every value apart: it is the raw table."""
+        open_tables = {
+            name: {i for i, table in enumerate(attribute.tables) if table.keeps_every_value}
+            for name, attribute in self.attributes.items()
+            if attribute.n_values > 1
+        }
+        some = {name: tables for name, tables in open_tables.items() if tables}
         return [
             (configuration, name)
             for configuration, chosen in self.configurations.items()
-            for name, index in chosen.items()
-            if self.attributes[name].n_values > 1 and self.attributes[name].tables[index].keeps_every_value
+            for name, tables in some.items()
+            if chosen[name] in tables
         ]
 
     def problem(
@@ -344,7 +351,12 @@ class Summary(SharedData):
             return [*self.attributes, *self.configurations] == [*other.attributes, *other.configurations]
         return same
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def _card(self) -> Card:
+        from aegis_opt.summary._card import card_of_tables
+
+        return card_of_tables(self)
 
     def __repr__(self) -> str:
         return (

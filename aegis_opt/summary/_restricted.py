@@ -24,13 +24,19 @@ def restricted_summary(summary: Summary | ScoreSummary, names: Iterable[str]) ->
     Summary(label='health', 500 records, 4 attributes, 1 configurations)
     """
     kept = list(names)
+    if isinstance(summary, ScoreSummary):
+        return _restricted_numbers(summary, kept)
     chosen = {name: summary.configurations[name] for name in kept}
     privacy = None if summary.privacy is None else summary.privacy.restricted(kept)
-    if isinstance(summary, ScoreSummary):
-        scores = {name: _restricted_score(score, kept) for name, score in summary.scores.items()}
-        return replace(summary, configurations=chosen, scores=scores, privacy=privacy)
-    numbers = None if summary.numbers is None else restricted_summary(summary.numbers, kept)
+    numbers = None if summary.numbers is None else _restricted_numbers(summary.numbers, kept)
     return replace(summary, configurations=chosen, numbers=numbers, privacy=privacy)
+
+
+def _restricted_numbers(summary: ScoreSummary, kept: list[str]) -> ScoreSummary:
+    scores = {name: _restricted_score(score, kept) for name, score in summary.scores.items()}
+    chosen = {name: summary.configurations[name] for name in kept}
+    privacy = None if summary.privacy is None else summary.privacy.restricted(kept)
+    return replace(summary, configurations=chosen, scores=scores, privacy=privacy)
 
 
 def _restricted_score(score: SharedScore, kept: list[str]) -> SharedScore:

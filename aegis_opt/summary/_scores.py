@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
@@ -141,7 +142,7 @@ class MeasuredAttribute(SharedData):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreSummary(SharedData):
+class ScoreSummary(SharedData, Displayed):
     """All that leaves the provider where only numbers are shared: no count, and no value of any column.
 
     Parameters
@@ -243,6 +244,11 @@ class ScoreSummary(SharedData):
         from aegis_opt.summary._file import save
 
         save(self, path)
+
+    def _card(self) -> Card:
+        from aegis_opt.summary._card import card_of_numbers
+
+        return card_of_numbers(self)
 
     def __repr__(self) -> str:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._options import instance, one_of
+from aegis_opt._progress import reporting
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
 from aegis_opt.masks._configuration import as_configurations
@@ -25,15 +27,15 @@ from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
+from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._privacy import RulesToShare
 from aegis_opt.summary._scores import ScoreSummary
 
-Share = Literal["tables", "scores", "both"]
+_LOG = logging.getLogger(__name__)
 
-FEW_TEXTS = 50
-"""Distinct texts up to which a column is no list of persons, however few the records."""
+Share = Literal["tables", "scores", "both"]
 
 
 @overload
@@ -58,7 +60,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary: ...
 
 
@@ -84,7 +86,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> ScoreSummary: ...
 
 
@@ -110,7 +112,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary | ScoreSummary: ...
 
 
@@ -135,7 +137,7 @@ def summarize(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Summary | ScoreSummary:
     """Scan a source once and keep only what may be shared.
 
@@ -193,8 +195,9 @@ def summarize(
         Beyond `max_values`, refuse the attribute instead.
     memory : str, optional
         Limit of the memory of the scan, such as "1GB".
-    progress : callable, optional
-        Called with (what, done, of how many) per column.
+    progress : bool or callable, optional
+        True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
+        function is called with (what, done, of how many) per column.
 
     Returns
     -------
@@ -235,14 +238,25 @@ def summarize(
                 "rules"
             )
         orders.pop(to_share.order_of_its_own or "", None)
-    privacy = None if to_share is None else to_share.shared(source, progress)
-    with open_masked(source, label, given, policy, memory, progress, orders) as counted:
+    with (
+        reporting(progress, "reading") as report,
+        open_masked(source, label, given, policy, memory, report, orders) as counted,
+    ):
+        privacy = None if to_share is None else to_share.shared(source, report)
         _check_identifiers(counted, listed)
-        summary = replace(summary_of(counted, listed.histograms, listed.values), privacy=privacy)
+        summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
+        summary = replace(summary, privacy=privacy)
+        _LOG.info(
+            "summarised %d records: %d attributes, %d configurations",
+            *(summary.n_records, len(summary.attributes), len(summary.configurations)),
+        )
         if numbers is None:
             return summary
+        if report is not None:
+            report("scoring the configurations", 0, 1)
         held = counted.records.held(counted.counts.n_records)
         shared = numbers.of(summary, counted.counts, held, counted.arrangements)
+        _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
     if share == "scores":
         return replace(shared, privacy=privacy)
     return replace(summary, numbers=shared)
@@ -343,7 +357,7 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
                 raise UnknownColumn("attribute", name, counts.attributes, f"It was named in {option}.")
     for name, joint in counts.attributes.items():
         distinct = len(joint.domain.values)
-        if joint.domain.kind != "string" or distinct <= max(FEW_TEXTS, counts.n_records / 2):
+        if joint.domain.kind != "string" or not is_nearly_unique(distinct, counts.n_records):
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
         with_counts = listed.histograms is True
@@ -362,9 +376,15 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
 
 
 def summary_of(
-    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
+    counted: MaskedCounts,
+    histograms: bool | Collection[str],
+    values: bool | Collection[str] = False,
+    kept_values: bool = True,
 ) -> Summary:
-    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared.
+
+    `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
+    """
     counts, masks, arrangements, _ = counted
     attributes: dict[str, AttributeSummary] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
@@ -381,7 +401,8 @@ def summary_of(
             mask = chosen_masks.get(attribute, Identity())
             if mask not in indices:
                 indices[mask] = len(tables)
-                tables.append(_masked_table(mask, attribute, joint, arrangements[attribute], name))
+                table = _masked_table(mask, attribute, joint, arrangements[attribute], name, kept_values)
+                tables.append(table)
             chosen[name][attribute] = indices[mask]
         with_counts = _includes(histograms, attribute)
         attributes[attribute] = _attribute_summary(
@@ -401,10 +422,23 @@ def summary_of(
 
 
 def _masked_table(
-    mask: Mask, attribute: str, joint: JointCounts, arrangement: Arrangement, configuration: str
+    mask: Mask,
+    attribute: str,
+    joint: JointCounts,
+    arrangement: Arrangement,
+    configuration: str,
+    kept_values: bool,
 ) -> MaskedTable:
+    fitted = mask
+    if mask.needs_counts:
+        counts = joint.table.sum(axis=1)
+        if joint.coarsening is not None and joint.domain.kind == "string":
+            counts[np.flatnonzero(joint.domain.values == OTHER)] = 0  # it stands for many rare values
+        fitted = mask.fitted(joint.domain, counts)
+        if kept_values and joint.coarsening is None:  # else they are no values of the source
+            mask = fitted
     try:
-        grouping = group_attribute(mask, attribute, joint.domain)
+        grouping = group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
     groups, labels = grouping.groups, grouping.labels

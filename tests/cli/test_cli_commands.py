@@ -324,7 +324,7 @@ def test_interrupting_ends_with_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aegis_opt.cli._advise.advise", interrupt)
+    monkeypatch.setattr("aegis_opt.cli._advise.Advisor", interrupt)
     assert main(["advise", str(files / "summary.json")]) == 130
     assert capsys.readouterr().err == "aegis-opt: interrupted\n"
 
@@ -339,5 +339,5 @@ def test_version_is_that_of_the_package(run: Run) -> None:
 def test_bars_and_lists_of_names_are_short() -> None:
     assert bar(0.5, 8, ascii_only=True) == "####"
     assert bar(0.3, 8, ascii_only=False) == "██▍"
-    assert listing(["age", "weight", "zip"], shown=2) == "age, weight and 1 more"
-    assert listing(["age", "weight"], shown=2) == "age, weight"
+    assert listing(["age", "weight", "zip"], most=2) == "age, weight and 1 more"
+    assert listing(["age", "weight"], most=2) == "age, weight"

@@ -15,8 +15,8 @@ import pytest
 from specifications import fetched_by, layers_of
 
 import aegis_opt as ao
+from aegis_opt.advisor._numbers import decimals_for
 from aegis_opt.report._embed import json_text
-from aegis_opt.report._numbers import decimals_for
 from aegis_opt.report.charts import _theme as theme
 
 HOSTILE = '</script><script>alert("x")</script>'

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt.advisor import Advice
+from aegis_opt.advisor._numbers import decimals_for
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.report._numbers import decimals_for
 from aegis_opt.report.charts import _theme as theme
 from aegis_opt.report.charts._figure import Figure, figure, shorten, values
 

@@ -1,0 +1,85 @@
+"""What a summary shows of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aegis_opt._display import FEW, Card
+from aegis_opt._shown import listing
+from aegis_opt.summary._identifiers import warning_about_identifiers
+
+if TYPE_CHECKING:
+    from aegis_opt.summary._model import Summary
+    from aegis_opt.summary._scores import ScoreSummary
+
+_CALLS = [
+    ("ao.advise(summary)", "ranks the configurations"),
+    ("summary.facts()", "lists all that a stranger learns"),
+    ('summary.save("summary.json")', "writes the file to share"),
+]
+
+
+def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
+    """Describe a summary of tables; `most` limits the rows of the table."""
+    report = summary.report()
+    rows = [
+        [
+            row["attribute"],
+            row["kind"],
+            f"{row['values']:,}",
+            f"{row['tables']:,}",
+            "shared" if row["histogram"] else "values only" if row["values_shared"] else "-",
+            f"{row['unmasked_by']:,}" if row["unmasked_by"] else "-",
+        ]
+        for row in report.head(most or len(report)).to_dict("records")
+    ]
+    tables = int(report["tables"].sum())
+    scores = f" Scores: {', '.join(summary.scores)}." if summary.scores else ""
+    return Card(
+        title=f"Summary of {summary.n_records:,} records with the label {summary.label!r}",
+        conclusion=f"It holds {tables:,} masked tables of {len(report):,} attributes, for "
+        f"{len(summary.configurations):,} configurations, and no records.{scores}",
+        columns=["attribute", "kind", "values", "masked tables", "histogram", "released unmasked by"],
+        rows=rows,
+        left=["attribute", "kind"],
+        more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
+        warnings=disclosure_warnings(summary),
+        calls=_CALLS,
+    )
+
+
+def card_of_numbers(summary: ScoreSummary, most: int | None = FEW) -> Card:
+    """Describe a summary of scores; `most` limits the rows of the table."""
+    report = summary.report()
+    rows = [
+        [str(row.attribute), f"{row.masks:,}", str(row.measures), "shared" if row.unmasked else "-"]
+        for row in report.head(most or len(report)).itertuples(index=False)
+    ]
+    return Card(
+        title=f"Summary of scores with the label {summary.label!r}",
+        conclusion=f"It holds numbers of {len(summary.configurations):,} configurations, and neither counts "
+        f"nor records. Scores: {', '.join(summary.scores) or 'none'}.",
+        columns=["attribute", "masks", "measures", "unmasked value"],
+        rows=rows,
+        left=["attribute", "measures"],
+        more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
+        calls=_CALLS,
+    )
+
+
+def disclosure_warnings(summary: Summary) -> list[str]:
+    """Say what a provider should know before sharing a summary of tables."""
+    found = []
+    open_tables = list(dict.fromkeys(name for _, name in summary.unmasked()))
+    if open_tables:
+        found.append(
+            f"unmasked: some configuration leaves {listing(open_tables)} unmasked, so the summary holds the "
+            "raw joint table with the label. To share no raw table, mask it there."
+        )
+    found += [
+        f"coarsened: {name!r} was {attribute.coarsening_warning}."
+        for name, attribute in list(summary.attributes.items())[:FEW]
+        if attribute.coarsening is not None
+    ]
+    identifiers = warning_about_identifiers(summary)
+    return [*found, identifiers] if identifiers else found
