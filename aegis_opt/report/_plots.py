@@ -12,6 +12,7 @@ from aegis_opt._options import instance, one_of, whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
 from aegis_opt.harness import Results
+from aegis_opt.privacy import SearchCurve
 from aegis_opt.problem._view import counts
 from aegis_opt.report._chart_data import selections_of
 from aegis_opt.report._comparison_figures import KINDS, charts_of
@@ -103,6 +104,26 @@ def plot_attributes(advice: Advice, top: int | None = None, attributes: int | No
     from aegis_opt.report.charts._attributes import attributes_chart
 
     return attributes_chart(advice, configurations, kept)
+
+
+def plot_search_curve(curve: SearchCurve) -> LayerChart:
+    """Draw the least cost against k; see `aegis_opt.privacy.SearchCurve.plot`.
+
+    Parameters
+    ----------
+    curve : SearchCurve
+        The curve to draw.
+
+    Returns
+    -------
+    altair.LayerChart
+        One line per suppression limit.
+    """
+    instance("curve", curve, SearchCurve, "aegis_opt.search_curve(...) gives one")
+    require_altair()
+    from aegis_opt.report.charts._search_curve import search_curve_chart
+
+    return search_curve_chart(curve)
 
 
 def plot_reconstruction(reconstruction: Reconstruction, truth: npt.ArrayLike | None = None) -> LayerChart:

@@ -27,7 +27,9 @@ print(steps[0][1:])
 """
 
 
-def test_duckdb_refuses_its_settings_in_a_notebook_without_ipywidgets_and_nothing_fails(tmp_path: Path) -> None:
+def test_duckdb_refuses_its_settings_in_a_notebook_without_ipywidgets_and_nothing_fails(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "table.csv").write_text("x,y\n1,a\n2,b\n")
     done = subprocess.run([sys.executable, "-c", _NOTEBOOK], cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == ""
