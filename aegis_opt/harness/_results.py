@@ -99,6 +99,7 @@ class Results(Displayed):
     rankings: pd.DataFrame
     meta: dict[str, Any]
 
+<<<<<<< HEAD
     def __repr__(self) -> str:
         where = listing(list(self.meta["datasets"]))
         runs, tables = len(self.advice), len(self.reconstructions)
@@ -109,6 +110,8 @@ class Results(Displayed):
 
         return card_of(self)
 
+=======
+>>>>>>> figures
     def plot(
         self,
         kind: str = "pareto",
@@ -157,6 +160,19 @@ class Results(Displayed):
             "plot_results", self, kind, dataset=dataset, scope=scope, measure=measure
         )
         return chart
+<<<<<<< HEAD
+=======
+
+    def __repr__(self) -> str:
+        where = listing(list(self.meta["datasets"]))
+        runs, tables = len(self.advice), len(self.reconstructions)
+        return f"<Results: {runs} advisor runs, {tables} reconstructions on {where}>"
+
+    def _card(self) -> Card:
+        from aegis_opt.harness._card import card_of
+
+        return card_of(self)
+>>>>>>> figures
 
 
 class ResultsFolder:

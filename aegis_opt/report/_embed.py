@@ -45,7 +45,7 @@ PAGE_COLOURS = """\
 
 CHART_STYLE = """\
 .chart { width: 100%; min-height: 3rem; overflow-x: auto; }
-.chart svg { max-width: 100%; display: block; }
+.chart svg { max-width: 100%; height: auto; display: block; }
 .chart.vega-embed { display: block; padding: 0; }
 #vg-tooltip-element.vg-tooltip.custom-theme { background: var(--paper); color: var(--ink);
   border: 1px solid var(--line); font-size: 12px; max-width: 330px; overflow-wrap: anywhere; }

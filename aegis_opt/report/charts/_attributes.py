@@ -42,7 +42,7 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
     width = min(720, 76 * columns)
     room = (250 if page else width) / columns
     across_names = shown.columns if tall else shown.index
-    angle = 0 if 7 * max(len(str(name)) for name in across_names) < room else -40
+    angle = 0 if 7 * max(len(str(name)) for name in across_names) < room else -90
     largest = float(np.nanmax(np.abs(shown.to_numpy(dtype=np.float64)))) or 1.0
     data = values(
         {
@@ -69,7 +69,13 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
             f"{across}:N",
             sort=None,
             axis=alt.Axis(
-                title=None, orient="top", labelAngle=angle, labelLimit=110, domain=False, ticks=False
+                title=None,
+                orient="top",
+                labelAngle=angle,
+                labelOverlap=False,
+                labelLimit=110,
+                domain=False,
+                ticks=False,
             ),
         ),
         y=alt.Y(

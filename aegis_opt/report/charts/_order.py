@@ -69,9 +69,10 @@ def order_chart(ranking: Ranking, *, page: bool = False) -> Figure:
     def marked(name: str, field: str, **look: Any) -> alt.Chart:
         kind = alt.Shape("kind:N", scale=scale, legend=legend)
         rows = base.transform_filter(f"isValid(datum.{field})").transform_calculate(kind=f"'{name}'")
-        return rows.mark_point(**look).encode(x=x(field), y=y, shape=kind)
+        chart: alt.Chart = rows.mark_point(**look).encode(x=x(field), y=y, shape=kind)
+        return chart
 
-    arrows = marked("goes on", "beyond", size=50, opacity=0.8)
+    arrows = marked("goes on", "beyond", size=50, opacity=0.8, aria=False)
     truth = marked("true", "true", size=55, filled=False, strokeWidth=1.8, color=theme.SECOND)
     dots = marked("estimated", "estimated", size=70)
     line = base.mark_rule(strokeWidth=2.5, opacity=0.6, strokeCap="round")

@@ -144,7 +144,7 @@ def _layers(
         if "goes on" in shapes:
             layers.append(
                 base.transform_filter("isValid(datum.beyond)")
-                .mark_point(size=55, opacity=0.8)
+                .mark_point(size=55, opacity=0.8, aria=False)
                 .encode(x=place("beyond"), y=y, color=colour, shape=shape("goes on"))
             )
     if with_truth:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
 from aegis_opt.report._chart_data import Cell, Selection
@@ -18,7 +20,7 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
     """Draw a cell per variant, data set and measure: 0 is the best configuration, 1 no better than chance."""
     cells: list[Cell] = style.sort(selection.cells)
     one = len({cell.dataset for cell in cells}) == 1
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"variant": label_of(cell.variant, cell.histogram), "column": cell.measure if one else _column(cell)}
         | {"share": None if cell.share is None else min(cell.share, 1.0), "text": _text(cell)}
         | {"worse": cell.share is not None and cell.share > 1.0005, "regret": cell.regret, "tau": cell.tau}
@@ -29,7 +31,7 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
     columns = len({row["column"] for row in rows})
     longest = max(len(row["column"]) for row in rows)
     width = max(180, min(720, 70 * columns))
-    angle = 0 if 7 * longest < (250 if page else width) / columns else -40
+    angle = 0 if 7 * longest < (250 if page else width) / columns else -90
     tips = [
         alt.Tooltip("variant:N"),
         alt.Tooltip("column:N", title="measure and data set"),
@@ -44,7 +46,13 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
             "column:N",
             sort=None,
             axis=alt.Axis(
-                title=None, orient="top", labelAngle=angle, labelLimit=140, domain=False, ticks=False
+                title=None,
+                orient="top",
+                labelAngle=angle,
+                labelOverlap=False,
+                labelLimit=140,
+                domain=False,
+                ticks=False,
             ),
         ),
         y=alt.Y("variant:N", sort=names, axis=alt.Axis(title=None, domain=False, ticks=False)),
@@ -55,7 +63,7 @@ def regret_chart(selection: Selection, style: VariantStyle, *, page: bool = Fals
         scale=alt.Scale(domain=[0, 1], range=list(theme.HEAT), interpolate="lab"),
         legend=alt.Legend(title="regret / regret of a random choice", gradientLength=180, tickCount=4),
     )
-    stroke = {"stroke": "#FFFFFF", "strokeWidth": 1, "strokeOpacity": 0.6}
+    stroke: dict[str, Any] = {"stroke": "#FFFFFF", "strokeWidth": 1, "strokeOpacity": 0.6}
     layers = [base.mark_rect(**stroke).encode(color=colour)]
     if any(row["worse"] for row in rows):
         worse = base.transform_filter("datum.worse").mark_rect(color=theme.WORSE, **stroke)

@@ -63,6 +63,6 @@ def config(*, page: bool = False) -> dict[str, Any]:
         "legend": texts | {"orient": "bottom", "labelLimit": 240, "symbolSize": 70, "titleLimit": 320},
         "title": headings,
         "text": {"color": ink, "fontSize": 11},
-        "rule": {"color": OTHER},
+        "rule": {"color": OTHER, "aria": False},  # what the dots and the description say, too
         "point": {"color": OTHER, "filled": True, "opacity": 1},
     }

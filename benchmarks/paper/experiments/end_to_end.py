@@ -143,7 +143,7 @@ def draw(tables: Tables) -> alt.ConcatChart:
     return panels(charts, columns=len(datasets))
 
 
-def _runtime_chart(part: pd.DataFrame, title: str) -> alt.LayerChart:
+def _runtime_chart(part: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values().reset_index()
@@ -159,7 +159,7 @@ def _runtime_chart(part: pd.DataFrame, title: str) -> alt.LayerChart:
     return alt.layer(dots, names, title=title, width=360, height=alt.Step(20))
 
 
-def _accuracy_chart(part: pd.DataFrame) -> alt.LayerChart:
+def _accuracy_chart(part: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     colours = {ADVISOR: theme.HUES[0], SAMPLING: theme.HUES[1], MASCARA: theme.HUES[2]}

@@ -61,7 +61,7 @@ def draw(tables: Tables) -> alt.ConcatChart:
 
     charts = []
     for name, column in (("runtime", "seconds"), ("accuracy", "accuracy")):
-        means = tables[name].groupby(["dataset", "method"], sort=False, as_index=False)[column].mean()
+        means = tables[name].groupby(["dataset", "method"], sort=False)[[column]].mean().reset_index()
         over = f"{column}, mean over measures{' and classifiers' if name == 'accuracy' else ''}"
         charts.append(
             alt.Chart(rows_of(means), width=alt.Step(16), height=260)

@@ -60,11 +60,10 @@ def draw(tables: Tables) -> alt.ConcatChart:
     table = tables["runtime"]
     charts = []
     for name, part in table.groupby("varied", sort=False):
-        long = part.melt(
-            id_vars=[str(name)], value_vars=list(_PHASES), var_name="phase", value_name="seconds"
-        )
+        sized = part[[str(name), *_PHASES]].rename(columns={str(name): "size"})
+        long = sized.melt(id_vars=["size"], var_name="phase", value_name="seconds")
         charts.append(
-            alt.Chart(rows_of(long.rename(columns={str(name): "size"})), width=260, height=220)
+            alt.Chart(rows_of(long), width=260, height=220)
             .mark_area()
             .encode(
                 x=alt.X("size:Q", title=str(name).removeprefix("n_")),
