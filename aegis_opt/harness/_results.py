@@ -99,7 +99,6 @@ class Results(Displayed):
     rankings: pd.DataFrame
     meta: dict[str, Any]
 
-<<<<<<< HEAD
     def __repr__(self) -> str:
         where = listing(list(self.meta["datasets"]))
         runs, tables = len(self.advice), len(self.reconstructions)
@@ -110,8 +109,6 @@ class Results(Displayed):
 
         return card_of(self)
 
-=======
->>>>>>> figures
     def plot(
         self,
         kind: str = "pareto",
@@ -160,19 +157,6 @@ class Results(Displayed):
             "plot_results", self, kind, dataset=dataset, scope=scope, measure=measure
         )
         return chart
-<<<<<<< HEAD
-=======
-
-    def __repr__(self) -> str:
-        where = listing(list(self.meta["datasets"]))
-        runs, tables = len(self.advice), len(self.reconstructions)
-        return f"<Results: {runs} advisor runs, {tables} reconstructions on {where}>"
-
-    def _card(self) -> Card:
-        from aegis_opt.harness._card import card_of
-
-        return card_of(self)
->>>>>>> figures
 
 
 class ResultsFolder:
