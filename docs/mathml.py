@@ -16,4 +16,7 @@ def on_page_content(content: str, **kwargs: Any) -> str:  # noqa: ARG001
 
 def to_mathml(formula: str, *, block: bool) -> str:
     """Return a formula of LaTeX as MathML."""
-    return convert(html.unescape(formula).strip(), display="block" if block else "inline")
+    formula = html.unescape(formula).strip()
+    shown = convert(formula, display="block" if block else "inline")
+    large = not block and r"\frac" in formula  # else fractions within a line are too small to read
+    return shown.replace("<math ", '<math displaystyle="true" ', 1) if large else shown
