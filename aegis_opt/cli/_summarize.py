@@ -19,6 +19,7 @@ from aegis_opt.cli._output import (
     size_of,
     stoppable,
 )
+from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.summary import ScoreSummary, Summary, summarize
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
@@ -44,6 +45,10 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             unmasked=arguments.unmasked,
             digits=arguments.digits,
             explain=arguments.explain,
+            rules=[rule_from_spec(spec) for spec in arguments.rule] if arguments.rule else None,
+            quasi_identifiers=arguments.quasi_identifier,
+            sensitive=arguments.sensitive,
+            suppression=arguments.suppression or 0.0,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,14 @@ from aegis_opt.summary._model import (
     check_n_values,
     whole_counts,
 )
+from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
-VERSION = 3
-"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram: it is still written
-where a file needs neither, and older readers then read it."""
+VERSION = 4
+"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 3 had no
+privacy figures. The lowest version that holds what a file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -128,11 +130,13 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
 def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
     """Return a summary as JSON holds it; scores beside tables have a part of their own."""
     if isinstance(summary, ScoreSummary):
-        return {"format": FORMAT, "version": 2, "label": {"name": summary.label}} | score_document(summary)
+        version = 2 if summary.privacy is None else 4
+        head = {"format": FORMAT, "version": version, "label": {"name": summary.label}}
+        return head | score_document(summary) | _privacy_entry(summary.privacy)
     scores = {} if summary.numbers is None else {"numbers": score_document(summary.numbers)}
     return {
         "format": FORMAT,
-        "version": VERSION if any(map(_needs_version_3, summary.attributes.values())) else 2,
+        "version": _version(summary),
         "label": {
             "name": summary.label,
             "kind": summary.label_kind,
@@ -161,7 +165,18 @@ def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
         **scores,
+        **_privacy_entry(summary.privacy),
     }
+
+
+def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
+    return {} if privacy is None else {"privacy": privacy_document(privacy)}
+
+
+def _version(summary: Summary) -> int:
+    if summary.privacy is not None:
+        return 4
+    return 3 if any(map(_needs_version_3, summary.attributes.values())) else 2
 
 
 def _needs_version_3(attribute: AttributeSummary) -> bool:
@@ -244,7 +259,10 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary:
         raise SummaryError(f"there is no version {shown(version)}: {WAY_OUT}")
     label = get_entry(document, "label", dict, "the file")
     if "scores" in document:
-        return read_scores(document, get_entry(label, "name", str, "the label"))
+        found = read_scores(document, get_entry(label, "name", str, "the label"))
+        return (
+            found if "privacy" not in document else replace(found, privacy=read_privacy(document["privacy"]))
+        )
     label_kind = get_entry(label, "kind", str, "the label")
     counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
     values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
@@ -269,6 +287,7 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary:
             for name, chosen in get_entry(document, "configurations", dict, "the file").items()
         },
         numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
+        privacy=read_privacy(document["privacy"]) if "privacy" in document else None,
     )
 
 

@@ -4,7 +4,7 @@ from aegis_opt.masks._sql._column import SqlColumn, against
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type
 from aegis_opt.masks._sql._lookup import Lookup, masked_column
 from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.masks._sql._select import DIALECTS, select_sql
+from aegis_opt.masks._sql._select import DIALECTS, quasi_identifier_names, select_sql
 
 __all__ = [
     "DIALECTS",
@@ -16,6 +16,7 @@ __all__ = [
     "label_texts",
     "label_type",
     "masked_column",
+    "quasi_identifier_names",
     "rule_sql",
     "select_sql",
 ]
