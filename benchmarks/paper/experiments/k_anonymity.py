@@ -20,6 +20,7 @@ from aegis_opt.advisor import Advisor
 from aegis_opt.domain import Domain
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
 from aegis_opt.masks import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
+from aegis_opt.measures import get_measure
 from aegis_opt.summary import summarize
 from benchmarks.paper.exhaustive import SplitError, train_and_score
 from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
@@ -62,7 +63,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         advisor = Advisor(summary)
         rows = []
         for measure in settings.measures:
-            advice = advisor.advise(measure)
+            advice = advisor.advise(get_measure(measure))
             rows.append({"method": "advisor", "measure": measure, "configuration": advice.best})
         options: dict[str, Any] = {"seed": settings.seed, "n_jobs": settings.n_jobs}
         plain = Configurations({_UNMASKED: dict.fromkeys(summary.attributes, Identity())})

@@ -49,8 +49,8 @@ def _deviations(case: Case, settings: Settings) -> pd.DataFrame:
     found = {}
     for measure in settings.measures:
         found[measure] = {
-            "single view": advisor.advise(measure, scope="single").ranking["pud"].mean(),
-            "pooled": advisor.advise(measure).ranking["pud"].mean(),
+            "single view": advisor.advise(get_measure(measure), scope="single").ranking["pud"].mean(),
+            "pooled": advisor.advise(get_measure(measure)).ranking["pud"].mean(),
             "true": scanned.true_deviation(get_measure(measure)).mean(),
         }
     return pd.DataFrame.from_dict(found, orient="index")
