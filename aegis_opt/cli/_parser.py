@@ -89,7 +89,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _audit, _advise, _check, _mask, _compare, _report, _solvers):
+    for add in (
+        _demo,
+        _generate,
+        _summarize,
+        _audit,
+        _advise,
+        _check,
+        _search,
+        _verify,
+        _mask,
+        _compare,
+        _report,
+        _solvers,
+    ):
         add(commands)
     return parser
 
@@ -279,6 +292,44 @@ def _check(commands: Commands) -> None:
     add("--label", help="column of the class label (default: the one that the configurations name)")
     _rules(add, "--rule", required=True)
     _order(add)
+
+
+def _search(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "search",
+        "find the best configuration of all combinations, with a proof",
+        "The folder has one hierarchy per attribute in it, ATTRIBUTE.csv: no header, one row per value,\n"
+        "the value and then ever coarser ones. Of all combinations of levels that satisfy the privacy\n"
+        "rules, the one that loses least of the measure is found, and proved if there is time. Ctrl-C\n"
+        "shows the best so far with its gap.",
+        check_orders,
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", required=True, help="column of the class label")
+    add("--hierarchies", required=True, metavar="FOLDER", help="folder of hierarchies, ATTRIBUTE.csv")
+    only = "search only this attribute; may be repeated (default: all that have a hierarchy)"
+    add("--attribute", action="append", metavar="NAME", help=only)
+    add("--k", type=whole_number(1), metavar="K", help="records that every class must have (default 5)")
+    _rules(add, "--rule")
+    add("--measure", default="mi", help="measure that is to be kept (default mi; see aegis-opt solvers)")
+    add("--time-limit", type=float, metavar="SECONDS", help="time after which the best so far is shown")
+    add("--seed", **_seed("seed of the random numbers that stand for classes"))
+    _order(add)
+    add("-o", "--output", **_file("configuration file to write", ".json", ".yaml", ".yml"))
+    add("--certificate", **_file("certificate to write", ".json"))
+
+
+def _verify(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "verify",
+        "verify the certificate of a search",
+        "The certificate is compared with the table by SQL, and its clauses are solved as an integer\n"
+        "program; no code of the search is used. The exit code is 0 only if it is a proof.",
+    ).add_argument
+    add("certificate", metavar="CERTIFICATE", help="certificate that search has written (.json)")
+    add("source", metavar="SOURCE", help=_SOURCE)
 
 
 def _rules(add: Callable[..., Any], option: str, *, required: bool = False) -> None:

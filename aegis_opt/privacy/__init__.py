@@ -2,6 +2,15 @@
 
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._check import check_privacy
+from aegis_opt.privacy._lattice import (
+    Alternative,
+    Certificate,
+    SearchCurve,
+    SearchResult,
+    search,
+    search_curve,
+)
+from aegis_opt.privacy._proof import Verification, verify_certificate
 from aegis_opt.privacy._risks import Risks, risks
 from aegis_opt.privacy._rules import (
     BetaLikeness,
@@ -12,13 +21,21 @@ from aegis_opt.privacy._rules import (
 )
 
 __all__ = [
+    "Alternative",
     "BetaLikeness",
+    "Certificate",
     "DeltaDisclosure",
     "KAnonymity",
     "LDiversity",
     "PrivacyRule",
     "Risks",
+    "SearchCurve",
+    "SearchResult",
     "TCloseness",
+    "Verification",
     "check_privacy",
     "risks",
+    "search",
+    "search_curve",
+    "verify_certificate",
 ]

@@ -48,6 +48,10 @@ def apply_configuration(
     *,
     output: str | os.PathLike[str],
     escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
     progress: Progress | bool | None = None,
 ) -> Path: ...
 
@@ -59,6 +63,10 @@ def apply_configuration(
     *,
     output: None = None,
     escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
     progress: Progress | bool | None = None,
 ) -> pd.DataFrame: ...
 
@@ -70,6 +78,10 @@ def apply_configuration(
     *,
     output: None = None,
     escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
     progress: Progress | bool | None = None,
 ) -> SourceT: ...
 
