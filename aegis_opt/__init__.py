@@ -153,7 +153,10 @@ _NAMES = {  # module: the names taken from it
     "sources": "",
     "summary": "Summary summarize",
 }
-_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes plot_search_curve")
+_later.place(
+    f"{__name__}.report._plots",
+    "plot_ranking plot_attributes plot_reconstruction plot_results plot_search_curve",
+)
 _later.place(f"{__name__}.report._record", "write_record")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}

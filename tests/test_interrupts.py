@@ -342,8 +342,8 @@ def test_work_in_other_threads_ends_when_the_main_thread_is_interrupted(
         took = time.monotonic() - begin
     finally:
         process.kill()
-    # 1 where a thread runs `exec` while Python ends, as a late import of a dataclass does: CPython then forgets
-    # that it ends by Ctrl-C
+    # 1 where a thread runs `exec` while Python ends, as a late import of a dataclass does: CPython then
+    # forgets that it ends by Ctrl-C
     assert process.returncode in (-signal.SIGINT, 1), err
     assert "KeyboardInterrupt" in err
     assert took < LIMIT

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -53,11 +53,13 @@ from aegis_opt.advisor._words import (
     warnings_about_tables,
 )
 from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
-from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
+from aegis_opt.measures import Measure, MeasureName, available_measures, chance_share, get_measure
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores import Score, available_scores
+from aegis_opt.rounding import RoundingName
+from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.registry import OwnOptions, SolverName
 from aegis_opt.summary import ScoreSummary, SharedScore, Summary
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
@@ -102,10 +104,10 @@ class Advisor:
 
     def advise(
         self,
-        measure: str | Measure | Score = "auto",
-        solver: str | Reconstructor | None = None,
+        measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
+        solver: SolverName | Reconstructor | None = None,
         scope: Scope | None = None,
-        rounding: str | None = None,
+        rounding: RoundingName | None = None,
         seed: int = 0,
         *,
         replicates: int | None = None,
@@ -114,7 +116,7 @@ class Advisor:
         bootstrap: int | None = None,
         require: PrivacyRule | Iterable[PrivacyRule] | None = None,
         progress: Progress | bool | None = None,
-        **options: Any,
+        **options: Unpack[OwnOptions],
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
         advisor, reasons = self, None
@@ -137,7 +139,8 @@ class Advisor:
                 bootstrap=bootstrap,
                 progress=report,
             )
-        given = {"measure": measure, "solver": solver, "scope": scope, "rounding": rounding, "seed": seed}
+        given: dict[str, object] = {"measure": measure, "solver": solver, "scope": scope}
+        given |= {"rounding": rounding, "seed": seed}
         given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
         given |= {"bootstrap": bootstrap, "require": required(require), **options}
         asked = {name: _plain(value) for name, value in given.items() if value is not None}
@@ -486,10 +489,10 @@ def _plain(value: Any) -> Any:
 
 def advise(
     summary: Summary | ScoreSummary | str | os.PathLike[str],
-    measure: str | Measure | Score = "auto",
-    solver: str | Reconstructor | None = None,
+    measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
+    solver: SolverName | Reconstructor | None = None,
     scope: Scope | None = None,
-    rounding: str | None = None,
+    rounding: RoundingName | None = None,
     seed: int = 0,
     *,
     replicates: int | None = None,
@@ -498,7 +501,7 @@ def advise(
     bootstrap: int | None = None,
     require: PrivacyRule | Iterable[PrivacyRule] | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[OwnOptions],
 ) -> Advice:
     """Rank masking configurations by how much predictive utility they keep.
 

@@ -9,7 +9,7 @@ from aegis_opt.disclosure._attribute import attribute_bounds
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.summary import Summary
 
-MOST_TABLES = 25
+MOST_TABLES = 12
 """Masked tables of an attribute up to which each is tried; of more, the one of most groups goes first."""
 
 

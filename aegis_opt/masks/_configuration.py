@@ -22,7 +22,7 @@ from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
 from aegis_opt.masks._order import Rule, check_orders, normal_orders
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.masks._sql import select_sql
+from aegis_opt.masks._sql import Dialect, select_sql
 
 _KEYS = ("label", "order", "configurations")  # of a file
 
@@ -79,7 +79,7 @@ class Configuration(Displayed, Mapping[str, Mask]):
 
     def to_sql(
         self,
-        dialect: str = "duckdb",
+        dialect: Dialect = "duckdb",
         table: str = "source",
         columns: Sequence[str] | None = None,
         domains: Mapping[str, Domain | Kind] | None = None,

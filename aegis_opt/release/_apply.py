@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pandas as pd
 
@@ -38,8 +38,56 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation as Relation
 
 
+SourceT = TypeVar("SourceT")
+
+
+@overload
 def apply_configuration(
-    source: Any,
+    source: object,
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: str | os.PathLike[str],
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> Path: ...
+
+
+@overload
+def apply_configuration(
+    source: str | os.PathLike[str],
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: None = None,
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> pd.DataFrame: ...
+
+
+@overload
+def apply_configuration(
+    source: SourceT,
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: None = None,
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> SourceT: ...
+
+
+def apply_configuration(
+    source: object,
     configuration: Configuration | Mapping[str, Mask],
     *,
     output: str | os.PathLike[str] | None = None,
@@ -49,7 +97,7 @@ def apply_configuration(
     suppressed: Suppressed = "drop",
     on_suppressed: OnSuppressed | None = None,
     progress: Progress | bool | None = None,
-) -> Any:
+) -> object:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
     Parameters

@@ -20,8 +20,8 @@ def restricted_summary(summary: Summary | ScoreSummary, names: Iterable[str]) ->
     >>> import aegis_opt as ao
     >>> clinic = ao.datasets.clinic(500)
     >>> summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations)
-    >>> restricted_summary(summary, ["coarse-age"])
-    Summary(label='health', 500 records, 4 attributes, 1 configurations)
+    >>> list(restricted_summary(summary, ["coarse-age"]).configurations)
+    ['coarse-age']
     """
     kept = list(names)
     if isinstance(summary, ScoreSummary):

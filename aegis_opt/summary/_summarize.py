@@ -19,9 +19,9 @@ from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, Sourc
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
 from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
-from aegis_opt.measures import Measure
+from aegis_opt.measures import Measure, MeasureName
 from aegis_opt.privacy import PrivacyRule
-from aegis_opt.scores import Score
+from aegis_opt.scores import Score, ScoreName
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
@@ -48,8 +48,8 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["tables", "both"] = "tables",
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
@@ -74,8 +74,8 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["scores"],
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
@@ -100,8 +100,8 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share,
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
@@ -125,8 +125,8 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share = "tables",
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,

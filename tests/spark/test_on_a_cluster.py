@@ -260,3 +260,24 @@ def test_privacy_is_checked_on_the_cluster(spark, parquet):
         assert (one is None) == (other is None)
         assert one is None or (one[1] == other[1] and one[0].keys() == other[0].keys())
     assert ours["k_anonymity_witness"].notna().any()
+
+
+def test_small_classes_are_suppressed_on_the_cluster(spark, parquet):
+    masks = {"tiny": Bucketize(width=50), "flag": Identity(), "price": Bucketize(width=5)}
+    frame = spark.read.parquet(parquet)
+    for how in ("drop", "blank"):
+        counted = []
+        named = {"suppress_below": 40, "suppressed": how, "quasi_identifiers": ["tiny", "flag", "narrow"]}
+        named["on_suppressed"] = lambda *counts: counted.append(counts)  # noqa: B023
+        theirs = apply_configuration(frame, masks, **named).toPandas()
+        ours = apply_configuration(duckdb.read_parquet(parquet), masks, **named).df()
+        assert counted[0] == counted[1]
+        assert 0 < counted[0][0] < counted[0][1]
+        keys = ["tiny", "flag", "narrow", "label"]
+        found = [
+            Counter(map(repr, f[keys].astype(object).where(f[keys].notna(), None).to_numpy().tolist()))
+            for f in (theirs, ours)
+        ]
+        assert found[0] == found[1]
+    with pytest.raises(InvalidOption, match="all 5,000 records are in classes of fewer than 5,000"):
+        apply_configuration(frame, masks, suppress_below=5000)

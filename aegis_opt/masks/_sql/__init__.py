@@ -4,12 +4,13 @@ from aegis_opt.masks._sql._column import SqlColumn, against
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type
 from aegis_opt.masks._sql._lookup import Lookup, masked_column
 from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.masks._sql._select import DIALECTS, quasi_identifier_names, select_sql
+from aegis_opt.masks._sql._select import DIALECTS, Dialect, quasi_identifier_names, select_sql
 
 __all__ = [
     "DIALECTS",
     "REAL",
     "TEXT",
+    "Dialect",
     "Lookup",
     "SqlColumn",
     "against",

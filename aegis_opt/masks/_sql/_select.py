@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from aegis_opt._json import check_text
 from aegis_opt._options import whole_number
@@ -26,6 +26,8 @@ from aegis_opt.sources._names import quoted
 if TYPE_CHECKING:
     from sqlglot import exp
 
+Dialect = Literal["duckdb", "spark", "postgresql", "postgres", "snowflake"]
+"""The dialects of SQL that a configuration is written in."""
 DIALECTS = {
     "duckdb": "duckdb",
     "spark": "spark",
@@ -37,7 +39,7 @@ DIALECTS = {
 
 def select_sql(
     configuration: Mapping[str, Mask],
-    dialect: str = "duckdb",
+    dialect: Dialect = "duckdb",
     table: str = "source",
     columns: Sequence[str] | None = None,
     domains: Mapping[str, Domain | Kind] | None = None,

@@ -36,9 +36,8 @@ def search_curve_chart(curve: SearchCurve) -> Figure:
         ),
         y=alt.Y("cost:Q", title=lost),
     )
-    hues = [theme.HUES[i % len(theme.HUES)] for i in range(len(names))]
-    scale = alt.Scale(domain=names, range=hues)
-    colour = alt.Color("limit:N", scale=scale, legend=alt.Legend(title="suppression limit"))
+    hues = alt.Scale(domain=names, range=[theme.HUES[i % len(theme.HUES)] for i in range(len(names))])
+    colour = alt.Color("limit:N", scale=hues, legend=alt.Legend(title="suppression limit"))
     dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(names))]
     dash = alt.StrokeDash("limit:N", scale=alt.Scale(domain=names, range=dashes), legend=None)
     tips = [alt.Tooltip(f"{name}:N") for name in ("k", "limit", "state", "pays")]
