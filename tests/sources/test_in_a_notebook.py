@@ -22,7 +22,8 @@ except duckdb.InvalidInputException as error:
 masks = {"x": ao.Bucketize(width=2)}
 print(ao.summarize("table.csv", "y", {"c": masks}).n_records)
 steps = []
-print(ao.apply_configuration("table.csv", masks, output="masked.csv", progress=lambda *step: steps.append(step)))
+note = lambda *step: steps.append(step)
+print(ao.apply_configuration("table.csv", masks, output="masked.csv", progress=note))
 print(steps[0][1:])
 """
 
