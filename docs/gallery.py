@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Gallery
 #
-# Every figure of the library, with the code that draws it. In a notebook the figures are interactive: point at a mark
-# to read its numbers. `chart.save("figure.png")` writes a file; .svg, .pdf and .html work, too. They need
-# `pip install "aegis-opt[plot]"`.
+# Every figure of the library, with the code that draws it. In a notebook the figures are interactive: point
+# at a mark to read its numbers. `chart.save("figure.png")` writes a file; .svg, .pdf and .html work, too.
+# They need `pip install "aegis-opt[plot]"`.
 
 # %%
 import aegis_opt as ao
@@ -14,7 +14,8 @@ summary = ao.summarize(clinic.frame, "health", clinic.configurations, histograms
 # %% [markdown]
 # ## A ranking
 #
-# How much each configuration loses, by a measure of single attributes. The line is a proved range of the true loss.
+# How much each configuration loses, by a measure of single attributes. The line is a proved range of the
+# true loss.
 
 # %%
 advice = ao.advise(summary, measure="mi")
@@ -32,7 +33,8 @@ ao.plot_ranking(advice, top=6, truth=truth)
 # %% [markdown]
 # ## A ranking by scores
 #
-# Scores look at all masked attributes together. The line is the interval in which the difference from the first lies.
+# Scores look at all masked attributes together. The line is the interval in which the difference from the
+# first lies.
 
 # %%
 scores = ao.summarize(clinic.frame, "health", clinic.configurations, share="scores")
