@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._files import atomic_path, probe, read_text, written_by_duckdb
 from aegis_opt._json import parse_json
 from aegis_opt._options import is_number, path_of
-from aegis_opt._shown import shown
+from aegis_opt._shown import listing, shown
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, OK, SKIPPED, TIMED_OUT, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
@@ -76,7 +77,7 @@ class ResultsError(InvalidInput):
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Displayed):
     """What a comparison found.
 
     Attributes
@@ -95,6 +96,16 @@ class Results:
     reconstructions: pd.DataFrame
     rankings: pd.DataFrame
     meta: dict[str, Any]
+
+    def __repr__(self) -> str:
+        where = listing(list(self.meta["datasets"]))
+        runs, tables = len(self.advice), len(self.reconstructions)
+        return f"<Results: {runs} advisor runs, {tables} reconstructions on {where}>"
+
+    def _card(self) -> Card:
+        from aegis_opt.harness._card import card_of
+
+        return card_of(self)
 
 
 class ResultsFolder:
