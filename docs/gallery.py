@@ -9,7 +9,9 @@
 import aegis_opt as ao
 
 clinic = ao.datasets.clinic(2000, seed=0)
-summary = ao.summarize(clinic.frame, "health", clinic.configurations, histograms=True)
+summary = ao.summarize(
+    clinic.frame, "health", clinic.configurations, histograms=True
+)
 
 # %% [markdown]
 # ## A ranking
@@ -37,7 +39,9 @@ ao.plot_ranking(advice, top=6, truth=truth)
 # first lies.
 
 # %%
-scores = ao.summarize(clinic.frame, "health", clinic.configurations, share="scores")
+scores = ao.summarize(
+    clinic.frame, "health", clinic.configurations, share="scores"
+)
 ao.advise(scores).plot(top=6)
 
 # %% [markdown]

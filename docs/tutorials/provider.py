@@ -76,9 +76,9 @@ advice = ao.advise("summary.json", measure="mi")
 advice
 
 # %% [markdown]
-# The order is *proved*, although the advisor saw no patient. The warning is about `zip`: so few patients share a
-# zip code that some of its mutual information is chance. The measure `mi_loo` leaves that part out. It picks the
-# same configuration:
+# The order is *proved*, although the advisor saw no patient. The warning is about `zip`: so few patients
+# share a zip code that some of its mutual information is chance. The measure `mi_loo` leaves that part out.
+# It picks the same configuration:
 
 # %%
 ao.advise("summary.json", measure="mi_loo").best
@@ -117,7 +117,11 @@ ao.apply_configuration(patients, chosen).head(3)
 # If the table lives in a database, mask it there: the same configuration can be written as SQL.
 
 # %%
-print(chosen.to_sql("postgresql", "patients", domains=ao.source_domains(patients, chosen)))
+print(
+    chosen.to_sql(
+        "postgresql", "patients", domains=ao.source_domains(patients, chosen)
+    )
+)
 
 # %% [markdown]
 # ## Where to go from here

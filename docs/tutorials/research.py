@@ -39,7 +39,9 @@ solvers = {
     "drawn": {"solver": "ipf", "rounding": "drawn", "seed": 0},
     "the paper's baseline": {"solver": "sampling", "seed": 0},
 }
-found = {name: ao.reconstruct(problem, **chosen) for name, chosen in solvers.items()}
+found = {
+    name: ao.reconstruct(problem, **chosen) for name, chosen in solvers.items()
+}
 rows = {
     name: {
         "TVD to the truth": ao.tvd(result.table, truth),

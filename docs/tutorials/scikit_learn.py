@@ -24,7 +24,9 @@ X, y = clinic.frame.drop(columns="health"), clinic.frame["health"]
 # data what its masks need to know, and masks whatever comes later in the same way.
 
 # %%
-masking = ao.MaskingTransformer("coarse-age", configurations=clinic.configurations)
+masking = ao.MaskingTransformer(
+    "coarse-age", configurations=clinic.configurations
+)
 pipeline = Pipeline(
     [
         ("mask", masking),
@@ -41,13 +43,19 @@ masking.fit_transform(X).head(3)
 
 # %%
 names = ["coarse-age", "life-stages", "erased-digits", "no-weight", "no-age"]
-search = GridSearchCV(pipeline, {"mask__configuration": names, "model__C": [0.1, 1.0]}, cv=3)
+search = GridSearchCV(
+    pipeline, {"mask__configuration": names, "model__C": [0.1, 1.0]}, cv=3
+)
 search.fit(X, y)
 search.best_params_
 
 # %%
 tried = pd.DataFrame(search.cv_results_)
-accuracy = tried.groupby("param_mask__configuration")["mean_test_score"].max().rename("accuracy")
+accuracy = (
+    tried.groupby("param_mask__configuration")["mean_test_score"]
+    .max()
+    .rename("accuracy")
+)
 accuracy.sort_values(ascending=False).to_frame().round(3)
 
 # %% [markdown]
@@ -57,12 +65,18 @@ accuracy.sort_values(ascending=False).to_frame().round(3)
 # predict the label *together*.
 
 # %%
-candidates = ao.Configurations({name: clinic.configurations[name] for name in names}, label="health")
-advice = ao.advise(ao.summarize(clinic.frame, configurations=candidates, share="scores"))
+candidates = ao.Configurations(
+    {name: clinic.configurations[name] for name in names}, label="health"
+)
+advice = ao.advise(
+    ao.summarize(clinic.frame, configurations=candidates, share="scores")
+)
 advice.plot()
 
 # %%
-compared = advice.ranking.set_index("configuration")[["rank", "score"]].join(accuracy)
+compared = advice.ranking.set_index("configuration")[["rank", "score"]].join(
+    accuracy
+)
 compared.round(3)
 
 # %% [markdown]

@@ -33,14 +33,18 @@ patients.printSchema()
 # size of the counts, not that of the table.
 
 # %%
-summary = ao.summarize(patients, label="health", configurations=clinic.configurations)
+summary = ao.summarize(
+    patients, label="health", configurations=clinic.configurations
+)
 summary
 
 # %% [markdown]
 # The summary does not depend on where the counting was done:
 
 # %%
-local = ao.summarize(clinic.frame, label="health", configurations=clinic.configurations)
+local = ao.summarize(
+    clinic.frame, label="health", configurations=clinic.configurations
+)
 summary.facts().equals(local.facts())
 
 # %% [markdown]
@@ -64,7 +68,9 @@ advice.plot(top=5)
 # %%
 masked = ao.apply_configuration(patients, clinic.configurations[advice.best])
 masked.write.mode("overwrite").parquet("masked.parquet")
-spark.read.parquet("masked.parquet").groupBy("age").count().orderBy("age").toPandas()
+spark.read.parquet("masked.parquet").groupBy("age").count().orderBy(
+    "age"
+).toPandas()
 
 # %%
 spark.stop()
