@@ -132,10 +132,10 @@ def search_curve(
     >>> weights = [ao.Identity(), ao.Bucketize(width=20), ao.Suppress()]
     >>> curve = ao.search_curve(clinic.frame, "health", {"age": ages, "weight": weights}, k=[2, 10, 50])
     >>> curve.table[["k", "cost", "step", "pays"]].round(3)
-        k   cost   step    pays
-    0   2  0.325    NaN    None
-    1  10  0.358  0.033  weight
-    2  50  0.358  0.000    None
+        k   cost   step  pays
+    0   2  0.533    NaN  None
+    1  10  0.559  0.026   age
+    2  50  0.559  0.000  None
     """
     levels, limits = _levels(k), _limits(suppression)
     others = () if require is None else as_rules(require)

@@ -112,7 +112,7 @@ def search(
     >>> weights = [ao.Identity(), ao.Bucketize(width=20), ao.Suppress()]
     >>> found = ao.search(clinic.frame, "health", {"age": ages, "weight": weights}, ao.privacy.KAnonymity(5))
     >>> found.choice, found.proved
-    ({'age': 3, 'weight': 1}, True)
+    ({'age': 1, 'weight': 2}, True)
     """
     offers, rules, chosen = offers_of(candidates), as_rules(require), measure_of(measure)
     number("suppression", suppression, least=0, most=1)
