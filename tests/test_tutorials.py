@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jupytext
 import pytest
+import yaml
 
 from docs import notebooks
 from docs.picture import PICTURE, draw
@@ -50,6 +51,7 @@ def check(script: Path, text: str, figures: dict[str, str]) -> None:
 
 def test_every_script_is_a_page_of_the_site_and_one_that_is_checked() -> None:
     listed = (notebooks.DOCS.parent / "mkdocs.yml").read_text()
+    assert "docs/notebooks.py" in yaml.safe_load(listed)["hooks"]
     for script in notebooks.SCRIPTS:
         assert f": {script.relative_to(notebooks.DOCS).with_suffix('.md')}" in listed
     assert {script.stem for script in notebooks.SCRIPTS} == set(SAID)
