@@ -16,12 +16,24 @@ Exit codes: 0 success, 1 it did not work (the reason is on stderr), 2 wrong usag
 
 def page() -> str:
     """Return the whole page."""
-    (commands,) = (a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction))
+    (commands,) = (
+        a
+        for a in build_parser()._actions
+        if isinstance(a, argparse._SubParsersAction)
+    )
     parts = [_HEAD]
     for name, parser in commands.choices.items():
-        parts.append(f"## {name}\n\n{parser.description}\n\n```text\n{_usage(name, parser)}\n```\n")
-        rows = [_row(action) for action in parser._actions if action.help != argparse.SUPPRESS]
-        parts.append("| option | meaning |\n| --- | --- |\n" + "\n".join(rows) + "\n")
+        parts.append(
+            f"## {name}\n\n{parser.description}\n\n```text\n{_usage(name, parser)}\n```\n"
+        )
+        rows = [
+            _row(action)
+            for action in parser._actions
+            if action.help != argparse.SUPPRESS
+        ]
+        parts.append(
+            "| option | meaning |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+        )
         if parser.epilog:
             text = parser.epilog.strip()
             indented = any(line.startswith(" ") for line in text.splitlines())
@@ -30,9 +42,17 @@ def page() -> str:
 
 
 def _usage(name: str, parser: argparse.ArgumentParser) -> str:
-    shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    positional = [_value(action) for action in shown if not action.option_strings]
-    required = [f"{action.option_strings[0]} {_value(action)}" for action in shown if _is_required(action)]
+    shown = [
+        action for action in parser._actions if action.help != argparse.SUPPRESS
+    ]
+    positional = [
+        _value(action) for action in shown if not action.option_strings
+    ]
+    required = [
+        f"{action.option_strings[0]} {_value(action)}"
+        for action in shown
+        if _is_required(action)
+    ]
     return " ".join(["aegis-opt", name, *positional, *required, "[options]"])
 
 
@@ -44,10 +64,17 @@ def _row(action: argparse.Action) -> str:
     value = _value(action)
     if action.option_strings:
         takes = f" {value}" if action.nargs != 0 else ""
-        names = ", ".join(f"`{option}{takes}`" for option in action.option_strings)
+        names = ", ".join(
+            f"`{option}{takes}`" for option in action.option_strings
+        )
     else:
         names = f"`{value}`"
-    text = " ".join(((action.help or "") % {"prog": "aegis-opt", "default": action.default}).split())
+    text = " ".join(
+        (
+            (action.help or "")
+            % {"prog": "aegis-opt", "default": action.default}
+        ).split()
+    )
     return f"| {names.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |"
 
 
