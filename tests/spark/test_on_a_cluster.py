@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -266,11 +267,16 @@ def test_small_classes_are_suppressed_on_the_cluster(spark, parquet):
     masks = {"tiny": Bucketize(width=50), "flag": Identity(), "price": Bucketize(width=5)}
     frame = spark.read.parquet(parquet)
     for how in ("drop", "blank"):
-        counted = []
-        named = {"suppress_below": 40, "suppressed": how, "quasi_identifiers": ["tiny", "flag", "narrow"]}
+        counted: list[tuple[int, ...]] = []
+        named: dict[str, Any] = {
+            "suppress_below": 40,
+            "suppressed": how,
+            "quasi_identifiers": ["tiny", "flag", "narrow"],
+        }
         named["on_suppressed"] = lambda *counts: counted.append(counts)  # noqa: B023
         theirs = apply_configuration(frame, masks, **named).toPandas()
-        ours = apply_configuration(duckdb.read_parquet(parquet), masks, **named).df()
+        relation: Any = apply_configuration(duckdb.read_parquet(parquet), masks, **named)
+        ours = relation.df()
         assert counted[0] == counted[1]
         assert 0 < counted[0][0] < counted[0][1]
         keys = ["tiny", "flag", "narrow", "label"]
