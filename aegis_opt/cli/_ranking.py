@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from aegis_opt._shown import listing, without_controls
 from aegis_opt.advisor import Advice
 from aegis_opt.advisor._conclusion import decimals_of as decimals_of
-from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text
+from aegis_opt.advisor._numbers import (
+    bounds_text,
+    decimals_for,
+    figure_text,
+    is_lower_bound,
+    number_text,
+    privacy_columns,
+)
 from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
@@ -60,6 +67,8 @@ def ranking_table(
     columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
     columns += ["behind the best"] if compared else []
     columns += ["true"] if truth is not None else []
+    privacy = privacy_columns(ranking)
+    columns += privacy
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
     longest = max(float(ranking[by].max()), 1e-300)
     for row in shown.to_dict("records"):
@@ -76,6 +85,7 @@ def ranking_table(
             cells.append(bounds_text(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
+        cells += [figure_text(row[column]) for column in privacy]
         if by_attribute:
             cells += [number_text(value, decimals) for value in advice.deviations.loc[name]]
         length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0

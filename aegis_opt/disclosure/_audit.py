@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import path_of, whole_number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.disclosure._attribute import TableBounds, attribute_bounds, mask_names_values, values_in_clear
+from aegis_opt.disclosure._card import card_of
 from aegis_opt.disclosure._differences import differences
 from aegis_opt.disclosure._leave_out import leave_out
 from aegis_opt.errors import InfeasibleProblem
@@ -25,7 +27,7 @@ _TABLES = ["attribute", "step", "table", "mask", "configurations", "pinned_recor
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Displayed):
     """What a summary discloses about the raw joint tables of its attributes; `aegis_opt.audit` makes it.
 
     Attributes
@@ -146,6 +148,9 @@ class Audit:
             "differences": self.differences.to_dict("records"),
             "tables": self.tables.to_dict("records"),
         }
+
+    def _card(self) -> Card:
+        return card_of(self)
 
     def __repr__(self) -> str:
         if not self.bounds:
