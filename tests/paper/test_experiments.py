@@ -228,7 +228,7 @@ def test_no_release_of_anjana_keeps_more_than_that_of_search(
     run_once: Callable[[str], ExperimentResult],
 ) -> None:
     releases = run_once("k-anonymity-search").tables["releases"]
-    by_method = releases.pivot(index=["dataset", "kept", "limit"], columns="method", values="deviation")
+    by_method = releases.pivot_table(index=["dataset", "kept", "limit"], columns="method", values="deviation")
     both = by_method.dropna()
     assert len(both) == 2
     assert (both["search"] <= both["anjana"] + 1e-12).all()
