@@ -10,6 +10,9 @@ from typing import Any
 
 Change = Callable[[random.Random, Any], None]
 
+_MOST_REPEATED = 10_000_000
+"""Characters of a repeated entry."""
+
 LEAVES: list[Any] = [
     *(
         None,
@@ -81,6 +84,12 @@ def change_leaves(rng: random.Random, document: Any) -> None:
             node[key] = rng.choice((value + 1, value - 1, -value, value * 2**40, value + 0.5))
         else:
             node[key] = copy.deepcopy(rng.choice(LEAVES))
+
+
+def _times(rng: random.Random, repeated: Any) -> int:
+    """How often to repeat an entry: repeats of repeats would take longer to write than to read."""
+    times = rng.choice((1, 3, 1000))
+    return times if times * len(json.dumps(repeated)) < _MOST_REPEATED else 3
 
 
 def change_structure(rng: random.Random, document: Any) -> None:
