@@ -86,10 +86,12 @@ def change_leaves(rng: random.Random, document: Any) -> None:
             node[key] = copy.deepcopy(rng.choice(LEAVES))
 
 
-def _times(rng: random.Random, repeated: Any) -> int:
-    """How often to repeat an entry: repeats of repeats would take longer to write than to read."""
+def _repeated(rng: random.Random, entry: Any) -> list[Any]:
+    """Return copies of an entry, few where it is large: repeats of repeats would never be written."""
     times = rng.choice((1, 3, 1000))
-    return times if times * len(json.dumps(repeated)) < _MOST_REPEATED else 3
+    if times * len(json.dumps(entry)) > _MOST_REPEATED:
+        times = 3
+    return [copy.deepcopy(entry) for _ in range(times)]
 
 
 def change_structure(rng: random.Random, document: Any) -> None:
@@ -104,7 +106,7 @@ def change_structure(rng: random.Random, document: Any) -> None:
             case 0:
                 del node[key]
             case 1 if isinstance(node, list):
-                node[key:key] = [node[key]] * rng.choice((1, 3, 1000))
+                node[key:key] = _repeated(rng, node[key])
             case 2 if isinstance(node, dict):
                 node[str(rng.choice(LEAVES))] = node.pop(key)
             case 3:
