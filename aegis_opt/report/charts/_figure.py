@@ -85,7 +85,7 @@ class Figure(alt.LayerChart):
         """Show the figure in a notebook; no name in it can end the script that holds it."""
         if alt.renderers.active not in _HTML_RENDERERS:
             return super()._repr_mimebundle_(*arguments, **options)
-        shown = alt.renderers.get()(self.to_dict(), json_kwds={"cls": _SafeEncoder})  # type: ignore[misc]
+        shown: Any = alt.renderers.get()(self.to_dict(), json_kwds={"cls": _SafeEncoder})  # type: ignore[misc]
         place = re.search(r'id="(altair-viz-\w+)"', shown.get("text/html", ""))
         if place is None:
             return shown

@@ -112,7 +112,12 @@ def _found(
         suppression=limit,
         time_limit=_SECONDS if everything else None,
     )
-    found["search"] = dict(best.choice), best.proved, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if best.choice is None:  # the time was over before any was found
+        levels = {n: ladders.of[n].n_levels - 1 for n in kept}
+        found["search"] = levels, False, seconds
+    else:
+        found["search"] = dict(best.choice), best.proved, seconds
     return found
 
 
