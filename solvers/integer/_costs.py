@@ -72,20 +72,20 @@ class Target:
         above, below = self.scale * high - self.numerator, self.numerator - self.scale * low
         return max(self.closed, int(above.max(initial=0)), int(below.max(initial=0)))
 
-    def within(self, distance: int, upper: IntArray) -> Within:
+    def within(self, distance: int, upper: IntArray) -> TotalsWithin:
         """Return the totals of tables whose rows are all within this distance, times `scale`."""
         low = np.maximum(-(-(self.numerator - distance) // self.scale), 0)  # of a row
         high = (self.numerator + distance) // self.scale
         beyond = self.scale * (high + 1) - self.numerator
         further = np.where(low > 0, self.numerator - self.scale * (low - 1), beyond)
-        return Within(
+        return TotalsWithin(
             lower=low * self.multiplicity,
             upper=np.minimum(high * self.multiplicity, upper),
             beyond=int(np.minimum(beyond, further).min(initial=np.iinfo(np.int64).max)),
         )
 
 
-class Within(NamedTuple):
+class TotalsWithin(NamedTuple):
     """The totals within a distance from the target, and the next distance that allows more tables."""
 
     lower: IntArray
