@@ -16,7 +16,7 @@ from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
 from aegis_opt.errors import InvalidOption, UnknownName
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -41,7 +41,8 @@ class Advice(Displayed):
         beside it where the unmasked tables are known, else it is NaN. Scores with folds, and ``bootstrap``,
         add difference, difference_low and difference_high: how far the configuration is behind the winner,
         in the mean of the folds or by the tables, and the 95% interval. `r2_gcv` is judged by the folds of
-        `r2_cv`, where these are shared.
+        `r2_cv`, where these are shared. Protected tables add them, too, for what the protection changes, and
+        rank_low and rank_high.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -72,7 +73,7 @@ class Advice(Displayed):
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
         Time per phase.
-    summary : Summary, ScoreSummary or None
+    summary : Summary, ScoreSummary, ProtectedSummary or None
         What the advice rests on.
     asked : mapping of str to value
         The options of the call that were given, and the file and the SHA-256 of the summary where it was read
@@ -96,7 +97,7 @@ class Advice(Displayed):
     changes: SingleChanges | None = None
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    summary: Summary | ScoreSummary | None = None
+    summary: AnySummary | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     def ranking_by_attribute(self) -> pd.DataFrame:

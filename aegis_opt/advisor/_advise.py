@@ -33,6 +33,7 @@ from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
+from aegis_opt.advisor._protected import with_intervals
 from aegis_opt.advisor._question import (
     Question,
     Scope,
@@ -56,7 +57,7 @@ from aegis_opt.measures import Measure, available_measures, chance_share, get_me
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores import Score, available_scores
 from aegis_opt.solvers.base import Reconstructor
-from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, SharedScore, Summary
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
@@ -84,14 +85,17 @@ class Advisor:
     [True, True, True]
     """
 
-    def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
+    def __init__(self, summary: AnySummary | str | os.PathLike[str]) -> None:
         self._read_from: dict[str, Any] = {}
-        if not isinstance(summary, Summary | ScoreSummary):
+        if not isinstance(summary, AnySummary):
             made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
             path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
             summary = Summary.load(path)
             data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
             self._read_from = {"summary": str(path), "sha256": sha256(data).hexdigest()}
+        self.protected = summary if isinstance(summary, ProtectedSummary) else None
+        if isinstance(summary, ProtectedSummary):
+            summary = summary._reconciled
         self.summary = summary
         if isinstance(summary, Summary):
             self._solved = SolvedTables(summary)
@@ -132,7 +136,7 @@ class Advisor:
         given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
         given |= {"bootstrap": bootstrap, **options}
         asked = {name: _plain(value) for name, value in given.items() if value is not None}
-        advice = replace(advice, summary=self.summary, asked=self._read_from | asked)
+        advice = replace(advice, summary=self.protected or self.summary, asked=self._read_from | asked)
         winner = "no winner" if advice.best is None else f"best {advice.best!r}"
         _LOG.info("ranked %d configurations by %s: %s", len(advice.ranking), advice.measure, winner)
         return advice
@@ -161,6 +165,11 @@ class Advisor:
             raise InvalidOption(
                 f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or "
                 "ask for a measure of a summary that shares tables"
+            )
+        if bootstrap is not None and self.protected is not None:
+            raise InvalidOption(
+                "bootstrap resamples exact tables, and these are protected: leave it out; the ranking has "
+                "intervals of what the protection changes"
             )
         if bootstrap is not None and (scored or isinstance(summary, ScoreSummary)):
             raise InvalidOption(
@@ -269,6 +278,8 @@ class Advisor:
         advice = self._conclude(question, masked, estimates)
         if bootstrap is not None and advice.best is not None:
             advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
+        if self.protected is not None:
+            advice = with_intervals(advice, question.measure, self.protected, seed)
         seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
         advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
         if progress is not None:
@@ -322,7 +333,7 @@ class Advisor:
     def _with_attribute_warnings(self, advice: Advice, *, chance: bool) -> Advice:
         """Warn of attributes that look like identifiers, and of those whose measure is mostly chance."""
         found = []
-        if isinstance(self.summary, Summary):
+        if isinstance(self.summary, Summary) and self.protected is None:
             counts_chance = advice.measure not in (*self._scores, *WITHOUT_CHANCE)
             told = warning_about_identifiers(self.summary, counts_chance=counts_chance)
             found += [told] if told else []
@@ -360,17 +371,20 @@ class Advisor:
         """Bound, rank, and say why."""
         summary, measure, pooled = self._solved.summary, question.measure, question.scope == "pooled"
         intervals = proved_intervals(measure, summary.attributes, masked, estimates)
+        if self.protected is not None:  # what the tables would prove, were they exact
+            intervals = dict.fromkeys(intervals, Interval())
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
         common = measure.monotone and all(found.common_table for found in estimates.values())
         proved = pooled and common
+        certified = proved and self.protected is None
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
         known = bool((attributes["disclosed"] == 1).all())
         ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
         none = "" if proved else self._no_winner(measure, deviation, ranking)
-        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=proved)
+        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=certified)
         best = None if none else deviation.tied[0]
         if common and not proved and (other := contradiction(measure, deviation, best)):
             warnings.insert(1 if none else 0, other)
@@ -387,9 +401,9 @@ class Advisor:
             best=best,
             tied=() if none else deviation.tied,
             ranking=ranking,
-            certified=proved,
+            certified=certified,
             warnings=tuple(warnings),
-            reason=none or reason(measure, deviation, ranking, certified=proved),
+            reason=none or reason(measure, deviation, ranking, certified=certified),
             criterion=Criterion.of(measure),
             scope=question.scope,
             solver=question.solver.name,
@@ -436,7 +450,7 @@ class Advisor:
             estimated = {"estimate": float(deviation.unmasked[:, :, i].mean())}
             estimated |= deviation.spread(i) if question.draws else {}
             disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
-            if question.scope == "pooled":
+            if question.scope == "pooled" and self.protected is None:
                 disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
             rows.append(
                 {
@@ -465,7 +479,7 @@ def _plain(value: Any) -> Any:
 
 
 def advise(
-    summary: Summary | ScoreSummary | str | os.PathLike[str],
+    summary: AnySummary | str | os.PathLike[str],
     measure: str | Measure | Score = "auto",
     solver: str | Reconstructor | None = None,
     scope: Scope | None = None,
@@ -492,8 +506,10 @@ def advise(
 
     Parameters
     ----------
-    summary : Summary, ScoreSummary or path
-        What the provider shared.
+    summary : Summary, ScoreSummary, ProtectedSummary or path
+        What the provider shared. Protected counts are reconciled first: the nearest tables without negative
+        counts and of the same label totals. Nothing is certified then, and the ranking has intervals:
+        difference, difference_low, difference_high, rank_low and rank_high.
     measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,

@@ -1,6 +1,8 @@
-"""Privacy: rules that a masked table must satisfy, and whether it does."""
+"""Privacy: rules that a masked table must satisfy, and whether it does; protections of counts."""
 
+from aegis_opt.privacy._applied import AppliedProtection
 from aegis_opt.privacy._base import PrivacyRule
+from aegis_opt.privacy._protection import ControlledRounding, DifferentialPrivacy, Protection
 from aegis_opt.privacy._rules import (
     BetaLikeness,
     DeltaDisclosure,
@@ -9,4 +11,15 @@ from aegis_opt.privacy._rules import (
     TCloseness,
 )
 
-__all__ = ["BetaLikeness", "DeltaDisclosure", "KAnonymity", "LDiversity", "PrivacyRule", "TCloseness"]
+__all__ = [
+    "AppliedProtection",
+    "BetaLikeness",
+    "ControlledRounding",
+    "DeltaDisclosure",
+    "DifferentialPrivacy",
+    "KAnonymity",
+    "LDiversity",
+    "PrivacyRule",
+    "Protection",
+    "TCloseness",
+]

@@ -24,7 +24,7 @@ from aegis_opt.report._record_chosen import sql_of, words_of, yaml_of
 from aegis_opt.report._record_made import assumptions_of, facts_about
 from aegis_opt.report._search_table import search_table
 from aegis_opt.summary import ScoreSummary, Summary
-from aegis_opt.summary._card import card_of_numbers, card_of_tables, disclosure_warnings
+from aegis_opt.summary._card import card_of_numbers, card_of_protected, card_of_tables, disclosure_warnings
 
 _KINDS = {
     "proved": "The order is proved from what was shared.",
@@ -225,9 +225,10 @@ def _disclosed(advice: Advice) -> str:
     facts = summary.facts()
     absent = facts["about"] == "not in the file"
     warnings = disclosure_warnings(summary) if isinstance(summary, Summary) else []
-    card = (
-        card_of_numbers(summary, None) if isinstance(summary, ScoreSummary) else card_of_tables(summary, None)
-    )
+    if isinstance(summary, ScoreSummary):
+        card = card_of_numbers(summary, None)
+    else:
+        card = card_of_tables(summary, None) if isinstance(summary, Summary) else card_of_protected(summary, None)
     told = f"All {len(facts) - int(absent.sum()):,} facts that whoever has the summary learns"
     parts = search_table(
         "shared attributes",

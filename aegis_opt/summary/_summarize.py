@@ -20,6 +20,7 @@ from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, Sourc
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
 from aegis_opt.measures import Measure
+from aegis_opt.privacy import Protection
 from aegis_opt.scores import Score
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
@@ -27,8 +28,11 @@ from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
 from aegis_opt.summary._identifiers import is_nearly_unique
+from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
+from aegis_opt.summary._protect import protected_summary, wanted_protection
+from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
 
 _LOG = logging.getLogger(__name__)
@@ -102,6 +106,36 @@ def summarize(
 ) -> Summary | ScoreSummary: ...
 
 
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    protect: Protection,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    epsilon: float,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
+
+
 def summarize(
     source: object,
     label: str | None = None,
@@ -116,11 +150,14 @@ def summarize(
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary:
+) -> Summary | ScoreSummary | ProtectedSummary:
     """Scan a source once and keep only what may be shared.
 
     The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
@@ -163,6 +200,16 @@ def summarize(
     explain : bool
         Whether to share what every single mask costs: `r2_gcv` of each configuration with one attribute
         unmasked, or under another of its masks, for `Advice.explain` and `Advice.suggest`.
+    protect : Protection, optional
+        Protect every count before it is shared: ``ao.privacy.DifferentialPrivacy(epsilon=1.0)`` or
+        ``ao.privacy.ControlledRounding(base=5)``. The table of the common refinement of all masks of an
+        attribute is protected once, and all its masked tables follow from that one, so that they agree.
+    epsilon : float, optional
+        Short for ``protect=ao.privacy.DifferentialPrivacy(epsilon)``.
+    domains : mapping of str to iterable, optional
+        The values that a column may have, the label's too, with None where values may be missing: public
+        knowledge, whichever of them occur. Noise needs one of every column. A listed order, a hierarchy or a
+        mapping among its masks declares the domain of an attribute, too, and a boolean has one.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -177,7 +224,7 @@ def summarize(
 
     Returns
     -------
-    Summary, or ScoreSummary for share="scores"
+    Summary, ScoreSummary for share="scores", or ProtectedSummary where counts are protected
         Equal masks of an attribute are stored once.
 
     Examples
@@ -189,6 +236,10 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
+    others = {"histograms": histograms is not False, "share": share != "tables"}
+    others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
+    protection = wanted_protection(protect, epsilon, domains, others)
+    public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
     listed = _Listed(_named("histograms", histograms), _named("values", values))
     orders = normal_orders(order)
     numbers = None
@@ -207,9 +258,12 @@ def summarize(
     policy = Policy.of(max_values, on_many_values)
     with (
         reporting(progress, "reading") as report,
-        open_masked(source, label, configurations, policy, memory, report, orders) as counted,
+        open_masked(source, label, configurations, policy, memory, report, orders, public) as counted,
     ):
-        _check_identifiers(counted, listed)
+        if not public.required:  # else the values are public, not those of persons
+            _check_identifiers(counted, listed)
+        if protection is not None:
+            return protected_summary(counted, protection, listed.values)
         summary = summary_of(counted, listed.histograms, listed.values)
         _LOG.info(
             "summarised %d records: %d attributes, %d configurations",
@@ -243,6 +297,7 @@ def open_masked(
     memory: str | None = None,
     progress: Progress | None = None,
     orders: Mapping[str, Rule] | None = None,
+    public: PublicDomains | None = None,
 ) -> Iterator[MaskedCounts]:
     """Count the attributes that some configuration masks; masks and orders are checked."""
     given = _configurations(configurations)
@@ -271,6 +326,8 @@ def open_masked(
     chosen = [name for name in known if name in masked]
     with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
         declared = {**given.order, **(orders or {})}
+        if public:
+            counts = public.of(counts, list(masks.values()), declared)
         arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
         yield MaskedCounts(counts, masks, arrangements, records)
 
@@ -307,7 +364,7 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _includes(listed: bool | Collection[str], name: str) -> bool:
+def includes(listed: bool | Collection[str], name: str) -> bool:
     return listed if isinstance(listed, bool) else name in listed
 
 
@@ -324,7 +381,7 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
         with_counts = listed.histograms is True
-        if with_counts or (listed.values is True and not _includes(listed.histograms, name)):
+        if with_counts or (listed.values is True and not includes(listed.histograms, name)):
             option = "histograms" if with_counts else "values"
             raise InvalidOption(
                 f"{what}, so its {option} may list persons: name the attributes whose {option} are to be "
@@ -338,12 +395,12 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
             )
 
 
-def summary_of(
-    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
-) -> Summary:
-    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+def masked_tables(
+    counted: MaskedCounts,
+) -> tuple[dict[str, list[MaskedTable]], dict[str, dict[str, int]]]:
+    """Merge the rows of the raw tables by every mask; also return which table each configuration has."""
     counts, masks, arrangements, _ = counted
-    attributes: dict[str, AttributeSummary] = {}
+    found: dict[str, list[MaskedTable]] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
         if not len(joint.domain.values):
@@ -360,9 +417,22 @@ def summary_of(
                 indices[mask] = len(tables)
                 tables.append(_masked_table(mask, attribute, joint, arrangements[attribute], name))
             chosen[name][attribute] = indices[mask]
-        with_counts = _includes(histograms, attribute)
+        found[attribute] = tables
+    return found, chosen
+
+
+def summary_of(
+    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
+) -> Summary:
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+    counts, _, arrangements, _ = counted
+    tables, chosen = masked_tables(counted)
+    attributes: dict[str, AttributeSummary] = {}
+    for attribute, joint in counts.attributes.items():
+        with_counts = includes(histograms, attribute)
+        with_values = with_counts or includes(values, attribute)
         attributes[attribute] = _attribute_summary(
-            joint, tables, arrangements[attribute], with_counts, with_counts or _includes(values, attribute)
+            joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
@@ -406,6 +476,12 @@ def _masked_table(
     return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
 
 
+def listed_values(joint: JointCounts, arrangement: Arrangement) -> tuple[Any, ...]:
+    """Return the values of an attribute in the order of the rows."""
+    everything = joint.domain.to_list()
+    return tuple(everything[place] for place in arrangement.of(np.arange(len(joint.domain))))
+
+
 def _attribute_summary(
     joint: JointCounts,
     tables: list[MaskedTable],
@@ -414,15 +490,10 @@ def _attribute_summary(
     values: bool,
 ) -> AttributeSummary:
     domain = joint.domain
-    listed = None
-    if values:
-        places = arrangement.of(np.arange(len(domain)))
-        everything = domain.to_list()
-        listed = tuple(everything[place] for place in places)
     return AttributeSummary(
         kind=domain.kind,
         n_values=len(domain),
-        values=listed,
+        values=listed_values(joint, arrangement) if values else None,
         histogram=arrangement.of(joint.table).sum(axis=1) if histograms else None,
         tables=tuple(tables),
         coarsening=joint.coarsening,
