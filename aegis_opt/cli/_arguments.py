@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 _ORDERS = ("ascending", "hierarchy", "nominal")
+_MOST_VALUES = 100_000  # of a domain
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -36,6 +37,14 @@ def whole_number(least: int) -> Callable[[str], int]:
 def number_or_all(text: str) -> int | None:
     """Read a number of rows; "all" is None."""
     return None if text == "all" else whole_number(1)(text)
+
+
+def number(text: str) -> float:
+    """Read a number; what is out of range is told where it is used."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None
 
 
 def number_or_word(text: str) -> float | str:
@@ -94,11 +103,15 @@ def column_domain(text: str) -> tuple[str, list[str] | range]:
     low, dots, high = written.partition("..")
     if dots:
         try:
-            return column, range(int(low), int(high) + 1)
+            found = range(int(low), int(high) + 1)
         except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"must be column=low..high with whole numbers, such as age=0..120, not {text!r}"
-            ) from None
+            found = range(0)
+        if column and 1 <= found.stop - found.start <= _MOST_VALUES:
+            return column, found
+        raise argparse.ArgumentTypeError(
+            f"must be column=low..high with whole numbers, such as age=0..120, and at most {_MOST_VALUES:,} "
+            f"of them, not {text!r}"
+        )
     values = next(csv.reader([written], skipinitialspace=True), [])
     if not separator or not column or not values:
         raise argparse.ArgumentTypeError(
@@ -131,15 +144,6 @@ def check_protection(arguments: argparse.Namespace) -> None:
     for name in arguments.missing:
         if name not in names:
             arguments.refuse(f"argument --missing: declare the domain of {name} with --domain, too")
-
-
-def protection_of(arguments: argparse.Namespace) -> Protection | None:
-    """Return the protection of counts that the options ask for."""
-    if arguments.base is not None:
-        return ControlledRounding(arguments.base)
-    if arguments.epsilon is None:
-        return None
-    return DifferentialPrivacy(arguments.epsilon, arguments.mechanism or "geometric", arguments.delta)
 
 
 def check_orders(arguments: argparse.Namespace) -> None:

@@ -9,9 +9,12 @@ from typing import Any, TypeAlias
 
 from aegis_opt.cli._arguments import (
     attribute_order,
+    check_protection,
     check_orders,
+    column_domain,
     file_ending_in,
     key_value,
+    number,
     number_or_all,
     number_or_word,
     refuse_given,
@@ -164,7 +167,7 @@ def _summarize(commands: Commands) -> None:
         "how often each value of an attribute occurs. Columns that no configuration masks are not read.\n"
         "Numbers and dates are ordered by value and texts are nominal, unless --order, --nominal or the\n"
         "configurations say otherwise.",
-        check_orders,
+        check_protection,
     )
     add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
@@ -191,6 +194,16 @@ def _summarize(commands: Commands) -> None:
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
+    epsilon = "add noise to every count: differentially private with this loss in all (needs opendp)"
+    add("--epsilon", type=number, metavar="E", help=epsilon)
+    mechanism = "kind of noise (default geometric)"
+    add("--mechanism", choices=("geometric", "gaussian"), help=mechanism)
+    add("--delta", type=number, metavar="D", help="delta of gaussian noise (default 1e-6)")
+    add("--base", type=whole_number(2), metavar="B", help="round every count to a multiple of B next to it")
+    domain = "all values that a column may have, the label's too; noise needs them of every column"
+    add("--domain", type=column_domain, action="append", default=[], metavar="NAME=A,B", help=domain)
+    missing = "column whose values may be missing; may be repeated"
+    add("--missing", action="append", default=[], metavar="NAME", help=missing)
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")

@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-from aegis_opt.cli._arguments import orders_of
+from aegis_opt.cli._arguments import domains_of, orders_of
 from aegis_opt.cli._output import (
     listing,
     make_console,
@@ -19,7 +19,8 @@ from aegis_opt.cli._output import (
     size_of,
     stoppable,
 )
-from aegis_opt.summary import ScoreSummary, Summary, summarize
+from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy, Protection
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary, summarize
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             unmasked=arguments.unmasked,
             digits=arguments.digits,
             explain=arguments.explain,
+            protect=_protection(arguments),
+            domains=domains_of(arguments) or None,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
@@ -52,7 +55,11 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         summary.save(arguments.output)
     report = summary.report()
     if arguments.json:
-        counted = {"records": summary.n_records} if isinstance(summary, Summary) else {}
+        counted: dict[str, object] = {}
+        if isinstance(summary, Summary):
+            counted = {"records": summary.n_records}
+        elif isinstance(summary, ProtectedSummary):
+            counted = {"protection": summary.protection.document()}
         print_json(
             {
                 "file": arguments.output,
@@ -81,11 +88,17 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         numbers = (f"{row.distinct:,}", f"{row.values:,}", str(row.tables))
         table.add_row(row.attribute, row.kind, row.order, *numbers, shared, str(row.unmasked_by or "-"))
     show_table(console, table)
+    about = "about " if isinstance(summary, ProtectedSummary) else ""
     console.print(
-        f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "
+        f"{about}{summary.n_records:,} records, {len(summary.configurations)} configurations, "
         f"label {summary.label!r}: written to {arguments.output} ({size_of(arguments.output)})",
         soft_wrap=True,
     )
+    if isinstance(summary, ProtectedSummary):
+        applied = summary.protection
+        show_facts(console, [("Protected", applied.statement()), ("Budget", applied.budget())])
+        _show_absent(console, summary)
+        return
     for name, attribute in summary.attributes.items():
         if attribute.coarsening is not None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
@@ -96,7 +109,16 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     _show_absent(console, summary)
 
 
-def _show_absent(console: Console, summary: Summary | ScoreSummary) -> None:
+def _protection(arguments: argparse.Namespace) -> Protection | None:
+    """Return the protection of counts that the options ask for."""
+    if arguments.base is not None:
+        return ControlledRounding(arguments.base)
+    if arguments.epsilon is None:
+        return None
+    return DifferentialPrivacy(arguments.epsilon, arguments.mechanism or "geometric", arguments.delta)
+
+
+def _show_absent(console: Console, summary: AnySummary) -> None:
     """Say what a stranger does not learn; `Summary.facts` and --json list what a stranger does."""
     facts = summary.facts()
     absent = facts.loc[facts["about"] == "not in the file", "content"]

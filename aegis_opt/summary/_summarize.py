@@ -99,11 +99,14 @@ def summarize(
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary: ...
+) -> Summary | ScoreSummary | ProtectedSummary: ...
 
 
 @overload
