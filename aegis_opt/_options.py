@@ -68,7 +68,7 @@ def number(
     return float(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: Any, *, error: type[AegisError] = InvalidOption) -> bool:
     """Return True or False; nothing else counts as either: the text "no" would be true.
 
     Examples
@@ -77,7 +77,7 @@ def flag(name: str, value: Any) -> bool:
     False
     """
     if not isinstance(value, bool):
-        raise InvalidOption(f"{name} must be True or False, not {shown(value)}")
+        raise error(f"{name} must be True or False, not {shown(value)}")
     return value
 
 

@@ -15,7 +15,7 @@ from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.measures import chance_share
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.summary import AnySummary, ScoreSummary, SharedScore, Summary
+from aegis_opt.summary import AnySummary, ScoreSummary, SharedScore
 
 NO_MASK = "no mask"
 
@@ -88,9 +88,7 @@ class SingleChanges:
     changed: Mapping[str, FloatArray]
 
     @classmethod
-    def of_score(
-        cls, name: str, shared: SharedScore, summary: AnySummary
-    ) -> SingleChanges | None:
+    def of_score(cls, name: str, shared: SharedScore, summary: AnySummary) -> SingleChanges | None:
         """Take what was shared about a score; None where that is nothing."""
         if shared.changes is None:
             return None

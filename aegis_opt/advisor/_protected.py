@@ -72,9 +72,7 @@ def _warning(summary: ProtectedSummary, winner: str, open_ones: Sequence[str]) -
     )
 
 
-def simulated_scores(
-    measure: Measure, summary: ProtectedSummary, replicates: int, seed: int
-) -> FloatArray:
+def simulated_scores(measure: Measure, summary: ProtectedSummary, replicates: int, seed: int) -> FloatArray:
     """Return the score of each configuration in each simulated summary; replicates x configurations.
 
     The score is the mean of the measure over the masked attributes.
@@ -82,7 +80,9 @@ def simulated_scores(
     attributes = list(summary.attributes.values())
     truth = reconcile([attribute.counts for attribute in attributes])
     rng = np.random.default_rng([seed, 8])
-    chosen = np.array([[tables[name] for name in summary.attributes] for tables in summary.configurations.values()])
+    chosen = np.array(
+        [[tables[name] for name in summary.attributes] for tables in summary.configurations.values()]
+    )
     at_a_time = max(1, MOST_CELLS // sum(table.size for table in truth))
     scores = []
     for start in range(0, replicates, at_a_time):

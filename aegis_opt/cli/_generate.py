@@ -6,9 +6,11 @@ import argparse
 
 from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import listing, make_console, make_table, print_json, progress, show_table
+from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, UnknownColumn
 from aegis_opt.masks import (
     Configurations,
+    Identity,
     all_configurations,
     candidate_masks,
     count_configurations,
@@ -57,23 +59,34 @@ def _drawn(arguments: argparse.Namespace) -> Configurations:
         strength="medium" if arguments.strength is None else arguments.strength,
         attributes=arguments.attribute or None,
         order=orders_of(arguments),
+        include_identity=not arguments.no_identity,
+        learn_from_label=arguments.learn_from_label,
     )
 
 
 def _all(arguments: argparse.Namespace) -> Configurations:
     label = arguments.label
-    found = scan(arguments.source, label)
-    domains = {name: counts.domain for name, counts in found.attributes.items()}
+    found = scan(arguments.source, label).attributes
     for attribute in arguments.attribute:
-        if attribute not in domains:
-            raise UnknownColumn("column", attribute, domains, "It was given as --attribute.")
-    candidates = {name: candidate_masks(domains[name]) for name in arguments.attribute} or None
-    domains[label] = found.label_domain
-    count = count_configurations(domains, label, candidates)
+        if attribute not in found:
+            raise UnknownColumn("column", attribute, found, "It was given as --attribute.")
+    domains = {name: joint.domain for name, joint in found.items()}
+    orders = kept_orders(domains, domains, orders_of(arguments))
+    candidates = {}
+    for name in arguments.attribute or found:
+        table = found[name].table
+        masks = candidate_masks(
+            domains[name],
+            counts=table if arguments.learn_from_label else table.sum(axis=1),
+            order=None if orders.get(name) == "hierarchy" else orders.get(name),
+        )
+        masking = [mask for mask in masks if not isinstance(mask, Identity)]
+        candidates[name] = masking if arguments.no_identity and masking else masks
+    schema = {**domains, label: Domain.of([])}  # the label is never masked, so its values do not count
+    count = count_configurations(schema, label, candidates)
     if count > _MOST:
         raise ConfigurationError(
             f"{count:,} configurations exist, more than the {_MOST:,} that --all writes: choose columns with "
             "--attribute, or draw some with -n"
         )
-    configurations = {c.name: c for c in all_configurations(domains, label, candidates)}
-    return Configurations(configurations, label, kept_orders(domains, domains, orders_of(arguments)))
+    return Configurations({c.name: c for c in all_configurations(schema, label, candidates)}, label, orders)

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from aegis_opt.cli._arguments import (
     attribute_order,
-    check_protection,
     check_orders,
+    check_protection,
     column_domain,
     file_ending_in,
     key_value,
@@ -136,6 +136,9 @@ def _generate(commands: Commands) -> None:
     only = "mask only this column; may be repeated (default: all but the label)"
     add("--attribute", action="append", default=[], metavar="NAME", help=only)
     add("--all", action="store_true", help="write every combination of candidate masks instead")
+    learn = "learn the hierarchies of categories from the label; the masks then tell something about it"
+    add("--learn-from-label", action="store_true", help=learn)
+    add("--no-identity", action="store_true", help="leave no column of categories as it is")
     _order(add)
     add("-o", "--output", required=True, **_file("configuration file to write", ".json", ".yaml", ".yml"))
 

@@ -18,6 +18,8 @@ from aegis_opt.masks._configuration import (
     load_configurations,
     save_configurations,
 )
+from aegis_opt.masks._fit import fit_configuration
+from aegis_opt.masks._frequent import KeepTop, PoolRare
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._generate import (
     all_configurations,
@@ -26,6 +28,7 @@ from aegis_opt.masks._generate import (
     generate_configurations,
 )
 from aegis_opt.masks._hierarchy import Hierarchy
+from aegis_opt.masks._learn import learn_hierarchy
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -40,8 +43,10 @@ __all__ = [
     "Grouping",
     "Hierarchy",
     "Identity",
+    "KeepTop",
     "Label",
     "Mask",
+    "PoolRare",
     "Prefix",
     "Suppress",
     "TopCode",
@@ -51,9 +56,11 @@ __all__ = [
     "candidate_masks",
     "count_configurations",
     "domains_of",
+    "fit_configuration",
     "generate_configurations",
     "group_attribute",
     "information_loss",
+    "learn_hierarchy",
     "load_configurations",
     "mask_from_spec",
     "save_configurations",

@@ -83,6 +83,8 @@ class Mask(ABC):
 
     function: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    pointwise: ClassVar[bool] = False
+    """Whether the masked value of a value follows from that value alone, whatever else the domain holds."""
     instead: ClassVar[str] = "use Generalize with a mapping or a hierarchy, Suppress or Identity"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -141,6 +143,28 @@ class Mask(ABC):
                 f"{self.instead}"
             )
 
+    @property
+    def needs_counts(self) -> bool:
+        """Whether the groups depend on how often values occur, so that the mask is to be fitted first."""
+        return False
+
+    def fitted(self, domain: Domain, counts: npt.ArrayLike) -> Mask:  # noqa: ARG002
+        """Return the mask as it is for a column whose values occur `counts` times; most do not depend on it.
+
+        Parameters
+        ----------
+        domain : Domain
+            The values of the column.
+        counts : array-like of int
+            How often each value of the domain occurs.
+
+        Returns
+        -------
+        Mask
+            One that does not need counts.
+        """
+        return self
+
     def _set_parameters(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults."""
         values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -182,6 +206,7 @@ class Suppress(Mask):
     """
 
     function: ClassVar[str] = "suppress"
+    pointwise: ClassVar[bool] = True
 
     def _keys(self, domain: Domain) -> Keyed:
         return np.zeros(len(domain.values), dtype=np.int64), lambda keys: ["*"] * len(keys)
@@ -201,6 +226,7 @@ class Identity(Mask):
     """
 
     function: ClassVar[str] = "identity"
+    pointwise: ClassVar[bool] = True
 
     def _keys(self, domain: Domain) -> Keyed:
         return np.arange(len(domain.values)), lambda _: value_labels(domain)

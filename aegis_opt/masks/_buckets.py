@@ -68,6 +68,7 @@ class Bucketize(Mask):
     edges: Sequence[Number] | Sequence[Moment] | Sequence[str] | None = None
 
     function: ClassVar[str] = "bucketize"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real", "date", "datetime")
 
     def _normal(self) -> dict[str, Any]:
@@ -185,6 +186,7 @@ class Blur(Mask):
     width: Number
 
     function: ClassVar[str] = "blur"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real")
     instead: ClassVar[str] = "use Truncate for dates, Prefix for strings, or Suppress"
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from aegis_opt._options import flag, instance, whole_number
 from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, InvalidInput, UnknownColumn
+from aegis_opt.errors import ConfigurationError, InvalidInput, InvalidOption, UnknownColumn
 from aegis_opt.masks._base import Mask, group_attribute
 from aegis_opt.masks._candidates import (
-    candidate_masks,
+    Known,
+    Strength,
     distinct_candidates,
     information_loss,
     strength_value,
 )
 from aegis_opt.masks._configuration import Configuration, Configurations
 from aegis_opt.masks._order import Rule, arrange, normal_orders
-from aegis_opt.sources import open_engine, scan_domains
+from aegis_opt.sources import columns, open_engine, scan, scan_counts, scan_domains
 
 _WIDTH = 0.2  # how far from the wanted strength a weight has fallen to 1/e
 
@@ -31,11 +33,13 @@ def generate_configurations(
     label: str,
     n: int = 50,
     seed: int = 0,
-    strength: str | float = "medium",
+    strength: Strength | float = "medium",
     attributes: Sequence[str] | None = None,
     include_suppress: bool = True,
     name: str = "config{:02d}",
     order: Mapping[str, str | Iterable[Any]] | None = None,
+    include_identity: bool = True,
+    learn_from_label: bool = False,
 ) -> Configurations:
     """Draw distinct masking configurations: one candidate mask per attribute, at random.
 
@@ -63,11 +67,17 @@ def generate_configurations(
         Format of the names, filled with 1, 2, ...
     order : mapping of str to list or str, optional
         The order of attributes, as in `Configurations`, which keeps it. A list must have every value.
+    include_identity : bool
+        Whether categories all of whose values occur at least 5 times may stay as they are.
+    learn_from_label : bool
+        Whether the hierarchies of categories are learned from the label, too (see `learn_hierarchy`): the
+        configurations then tell something about it. By default only from how often values occur.
 
     Returns
     -------
     Configurations
-        With `label` and `order` set; the order of ordered categories of a frame is kept, too.
+        With `label` and `order` set; the order of ordered categories of a frame is kept, too. Masks list the
+        values that they keep, so the configurations say what they do by themselves.
 
     Examples
     --------
@@ -79,16 +89,19 @@ def generate_configurations(
     n = whole_number("n", n, least=1)
     seed = whole_number("seed", seed, least=0)
     flag("include_suppress", include_suppress)
+    flag("include_identity", include_identity)
     wanted = strength_value(strength)
     names = _names(name, n)
     masks: list[list[Mask]] = []
     weights: list[np.ndarray[Any, np.dtype[np.float64]]] = []
     if label is not None:
         instance("label", label, str, "give the name of a column")
-    domains = _chosen(domains_of(data_or_schema, label), label, attributes)
+    counted = _counted(data_or_schema, label, flag("learn_from_label", learn_from_label))
+    domains = _chosen({name: column.domain for name, column in counted.items()}, label, attributes)
     orders = kept_orders(data_or_schema, domains, order)
-    for domain in domains.values():
-        found = distinct_candidates(domain, include_suppress)
+    for attribute, domain in domains.items():
+        known = _known(attribute, counted[attribute], orders)
+        found = distinct_candidates(domain, known, include_suppress, include_identity)
         losses = np.array([information_loss(grouping) for _, grouping in found])
         masks.append([mask for mask, _ in found])
         weights.append(-(((losses - wanted) / _WIDTH) ** 2))
@@ -114,6 +127,36 @@ def generate_configurations(
         label=label,
         order=orders,
     )
+
+
+class _KnownColumn(NamedTuple):
+    """A column as far as it is known: of a schema only the values."""
+
+    domain: Domain
+    counts: npt.NDArray[np.int64] | None  # one column, or one per label
+
+
+def _counted(data_or_schema: Any, label: str, learn_from_label: bool) -> dict[str, _KnownColumn]:
+    """Count the values of all columns, those of attributes by label where that is asked for."""
+    if isinstance(data_or_schema, Mapping):
+        if learn_from_label:
+            raise InvalidOption("a schema has no counts to learn from: give the data, or no learn_from_label")
+        return {
+            name: _KnownColumn(domain, None) for name, domain in domains_of(data_or_schema, label).items()
+        }
+    if label not in (known := columns(data_or_schema)):
+        raise UnknownColumn("label column", label, map(str, known))
+    if not learn_from_label:
+        counted = scan_counts(data_or_schema)
+        return {name: _KnownColumn(column.domain, column.counts[:, None]) for name, column in counted.items()}
+    found = scan(data_or_schema, label)
+    by_label = {name: _KnownColumn(joint.domain, joint.table) for name, joint in found.attributes.items()}
+    return {**by_label, label: _KnownColumn(found.label_domain, None)}
+
+
+def _known(attribute: str, column: _KnownColumn, orders: Mapping[str, Rule]) -> Known:
+    rule = orders.get(attribute)
+    return Known(arrange(attribute, column.domain, None if rule == "hierarchy" else rule, []), column.counts)
 
 
 def kept_orders(
@@ -144,7 +187,7 @@ def all_configurations(
         The class label, which is never masked.
     candidates : mapping of str to sequence of Mask, optional
         The masks to combine; an attribute that is absent is not masked. By default `candidate_masks` of
-        every attribute.
+        every attribute and its counts.
     name : str
         Format of the names, filled with 1, 2, ...
 
@@ -217,15 +260,22 @@ def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
 def _candidates(
     data_or_schema: Any, label: str, candidates: Mapping[str, Sequence[Mask]] | None
 ) -> dict[str, tuple[Mask, ...]]:
-    domains = domains_of(data_or_schema, label)
+    counted = _counted(data_or_schema, label, learn_from_label=False)
+    domains = {name: column.domain for name, column in counted.items()}
     if candidates is None:
-        return {a: candidate_masks(domain) for a, domain in _chosen(domains, label, None).items()}
+        chosen = _chosen(domains, label, None)
+        orders = kept_orders(data_or_schema, chosen, None)
+        return {
+            a: tuple(mask for mask, _ in distinct_candidates(domain, _known(a, counted[a], orders)))
+            for a, domain in chosen.items()
+        }
     _chosen(domains, label, list(candidates))
     for attribute, masks in candidates.items():
         if not masks:
             raise ConfigurationError(f"attribute {attribute!r} has no candidate: give Identity() to keep it")
         for mask in masks:
-            group_attribute(mask, attribute, domains[attribute])  # an unfit candidate fails now, not midway
+            if not mask.needs_counts:  # those that do fit every value
+                group_attribute(mask, attribute, domains[attribute])  # an unfit one fails now, not midway
     return {attribute: tuple(masks) for attribute, masks in candidates.items()}
 
 

@@ -57,8 +57,8 @@ def normal_mapping(mapping: Any) -> Pairs:
                     f"{shown(label)}: keep one"
                 )
             owner[value] = label
-        pairs[label] = tuple(sorted(normal, key=_order))
-    return tuple(sorted(pairs.items(), key=lambda pair: _order(pair[0])))
+        pairs[label] = tuple(sorted(normal, key=value_order))
+    return tuple(sorted(pairs.items(), key=lambda pair: value_order(pair[0])))
 
 
 def normal_value(value: Any) -> Any:
@@ -77,7 +77,8 @@ def normal_value(value: Any) -> Any:
     return value
 
 
-def _order(value: Any) -> tuple[int, Any]:
+def value_order(value: Any) -> tuple[int, Any]:
+    """Return what listed values are sorted by: numbers first, the missing value last."""
     if value is None:
         return (2, 0)
     return (1, value) if isinstance(value, str) else (0, value)

@@ -207,6 +207,22 @@ def arrange(
     return Arrangement("given", found[0])
 
 
+def arrange_given(attribute: str, domain: Domain, order: str | Iterable[Any] | None) -> Arrangement:
+    """Order a domain by a list of its values or a word, where no mask has a hierarchy that could do so.
+
+    Examples
+    --------
+    >>> arrange_given("size", Domain.of(["L", "M", "S"]), ["S", "M", "L"]).rows.tolist()
+    [2, 1, 0]
+    """
+    rule = None if order is None else _normal_rule(f"the order of {shown(attribute)}", order)
+    if rule == "hierarchy":
+        raise ConfigurationError(
+            f"the order of {shown(attribute)} is that of a hierarchy, but there is none yet: list its values"
+        )
+    return arrange(attribute, domain, rule, [])
+
+
 def _rows(what: str, domain: Domain, listed: Sequence[Any], *, quotes: bool = True) -> npt.NDArray[np.int64]:
     """Return the place in the domain of each row; the missing value stays the last."""
     ranks: dict[Any, int] = {}

@@ -98,6 +98,18 @@ def rank(bound: Any) -> Any:
     return microseconds(bound) if isinstance(bound, dt.date) else bound
 
 
+def checked_counts(domain: Domain, counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return how often each value of a domain occurs, one row per value; there may be a column per label."""
+    table = np.asarray(counts)
+    fits = table.ndim in (1, 2) and len(table) == len(domain) and table.size and table.dtype.kind in "iu"
+    if not fits or (table < 0).any():
+        raise MaskError(
+            f"counts must be whole numbers from 0 up, one (or one row) for each of the {len(domain)} values "
+            f"of the domain, not an array of shape {table.shape} and type {table.dtype}"
+        )
+    return table.reshape(len(domain), -1).astype(np.int64)
+
+
 def some(values: Iterable[Any], at_most: int = 5) -> str:
     """List the first values, and say how many more there are."""
     listed = list(values)

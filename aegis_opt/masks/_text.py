@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import flag, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
@@ -22,30 +23,50 @@ _POWERS = 10 ** np.arange(20, dtype=np.uint64)  # 10**19 is the last one below 2
 class EraseDigits(Mask):
     """The last digits of a number's integer part become ``0``.
 
-    Only the decimal digits count: the sign and the fraction are erased as well. A number of at most
-    `digits` digits becomes that many zeros, so 7 and 42 stay apart under two erased digits.
+    Only the decimal digits count: the fraction is erased as well, and so is the sign unless it is kept. A
+    number of at most `digits` digits becomes that many zeros, so 7 and 42 stay apart under two erased digits.
 
     Parameters
     ----------
     digits : int
         How many digits to erase, >= 0.
+    keep_sign : bool
+        Whether negative numbers keep their ``-``. By default -1234 and 1234 become the same masked value,
+        which is the paper's form.
 
     Examples
     --------
     >>> EraseDigits(2).group(Domain.of([7, 42, 1234, 1299])).labels
     ('0', '00', '1200')
+    >>> EraseDigits(2, keep_sign=True).group(Domain.of([-1234, -5, 5, 1234])).labels
+    ('-1200', '-0', '0', '1200')
     """
 
     digits: int
+    keep_sign: bool = False
 
     function: ClassVar[str] = "erase_digits"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real")
     instead: ClassVar[str] = "use Prefix for strings, Truncate for dates, or Suppress"
 
     def _normal(self) -> dict[str, Any]:
+        flag("the keep_sign of EraseDigits", self.keep_sign, error=MaskError)
         return {"digits": whole_number("the digits of EraseDigits", self.digits, least=0, error=MaskError)}
 
     def _keys(self, domain: Domain) -> Keyed:
+        if not self.keep_sign:
+            return self._unsigned(domain)
+        # The values ascend: those below 0 come first, and their keys are counted on from those of the others
+        keys, labels_of = self._unsigned(domain)
+        places, distinct = pd.factorize(keys)
+        negative = np.asarray(domain.values < 0)
+        return places + negative * len(distinct), lambda signed: [
+            f"-{text}" if key >= len(distinct) else text
+            for key, text in zip(signed, labels_of(distinct[signed % len(distinct)]), strict=True)
+        ]
+
+    def _unsigned(self, domain: Domain) -> Keyed:
         size = _integer_parts(domain)
         length = np.maximum(np.searchsorted(_POWERS, size, side="right"), 1)  # 0 has one digit
         digits = min(self.digits, _MOST_DIGITS)
@@ -84,6 +105,7 @@ class Prefix(Mask):
     length: int
 
     function: ClassVar[str] = "prefix"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("integer", "string")
     instead: ClassVar[str] = "use Bucketize for reals, Truncate for dates, or Suppress"
 

@@ -44,6 +44,7 @@ class TopCode(Mask):
     bottom: Number | Moment | str | None = None
 
     function: ClassVar[str] = "top_code"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("integer", "real", "date", "datetime")
 
     def _normal(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ class Truncate(Mask):
     unit: str
 
     function: ClassVar[str] = "truncate"
+    pointwise: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("date", "datetime")
     instead: ClassVar[str] = "use Bucketize for numbers, Prefix for strings, or convert the column to dates"
 

@@ -17,13 +17,15 @@ from aegis_opt._options import flag
 from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
-from aegis_opt.masks import Configuration, Configurations, Identity, Mask
+from aegis_opt.masks import Configuration, Configurations, Identity, Mask, fit_configuration
+from aegis_opt.masks._sql import Lookup
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
 from aegis_opt.release._formulas import without_formulas
 from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows
 from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
+from aegis_opt.sources._database import open_database
 from aegis_opt.sources._duckdb_engine import connect, open_table, write_in_worker_threads
 from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
 from aegis_opt.sources._names import quoted, same_but_for_case
@@ -72,7 +74,8 @@ def apply_configuration(
     -----
     Masked columns are text, except where all masked values are numbers (`Blur`, some mappings) or booleans;
     `Identity` leaves a column alone. Rules are computed, from the extent of the column where they depend on
-    it; a mapping or hierarchy is looked up, value by value.
+    it; a mapping or hierarchy is looked up, value by value. `KeepTop` and `PoolRare` without values count the
+    column first.
 
     Raises
     ------
@@ -145,7 +148,7 @@ def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -
     """Open a source, and a connection to mask it on."""
     table = open_table(source)
     names = table.names()
-    known = checked_configuration(configuration, names, table.description)
+    known = fit_configuration(source, checked_configuration(configuration, names, table.description))
     masks = {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
     with connect() as connection, readable(table.description):
         yield _Masking(table, names, masks, connection)
@@ -153,7 +156,8 @@ def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -
 
 def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
     engine = SparkEngine(frame)
-    return SparkRows(frame, checked_configuration(configuration, engine.names(), engine.description))
+    known = checked_configuration(configuration, engine.names(), engine.description)
+    return SparkRows(frame, fit_configuration(frame, known))
 
 
 def checked_configuration(
@@ -255,6 +259,33 @@ class _Masking:
         ):
             _copy(masked, temporary, path.name.lower())
         return path
+
+
+@dataclass(frozen=True)
+class OpenedColumns:
+    """Columns of a frame that a connection masks."""
+
+    table: SourceTable
+    rows: DuckDBRows
+    connection: Connection
+
+    def masked(self, how: Mapping[str, str | Lookup]) -> Any:
+        """Return the masked columns, called c0, c1, ..., as what the frame is."""
+        relation = self.rows.masked(how, self.connection)
+        if isinstance(self.table, PandasTable):
+            return relation.df()
+        return relation.pl() if isinstance(self.table, PolarsTable) else relation.to_arrow_table()
+
+
+@contextmanager
+def opened_columns(frame: object, masks: Mapping[str, Mask]) -> Iterator[OpenedColumns]:
+    """Open a frame with a column for each mask, in their order; masks that need counts are fitted to it."""
+    table = open_table(frame)
+    fitted = fit_configuration(frame, dict(zip(table.names(), masks.values(), strict=True)))
+    named = dict(zip(masks, fitted.values(), strict=True))
+    with open_database() as connection, readable("the frame"):
+        relation = table.select(connection, range(len(masks)))
+        yield OpenedColumns(table, DuckDBRows.of(relation, list(masks), named, "the frame"), connection)
 
 
 def replaced_in_pandas(frame: pd.DataFrame, names: Sequence[str], masked: Relation) -> pd.DataFrame:

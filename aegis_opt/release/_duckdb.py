@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Mask, Suppress
 from aegis_opt.masks._base import naming
-from aegis_opt.masks._sql import Lookup, SqlColumn, masked_column
+from aegis_opt.masks._sql import Lookup, SqlColumn, against, masked_column
 from aegis_opt.release._rows import RowsToMask
 from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Fetched
@@ -55,6 +55,15 @@ class DuckDBRows(RowsToMask):
         """Return the distinct values of a column to mask."""
         column = self.columns[name]
         return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
+
+    def count_outside(self, name: str, low: object, high: object) -> tuple[int, int]:
+        """Count the values below `low` or above `high`, and all rows."""
+        column = self.columns[name]
+        x, (least, greatest) = against(SqlColumn(column.sql, column.kind), [low, high])
+        present = SqlColumn(column.sql, column.kind).present
+        beyond = f"{present} AND ({x} < {least} OR {x} > {greatest})"
+        fetched = self.aggregate(f"count(*) FILTER (WHERE {beyond}) AS beyond, count(*) AS n")
+        return int(fetched["beyond"][0]), int(fetched["n"][0])
 
     def masked(self, how: Mapping[str, str | Lookup], connection: Connection | None) -> Relation:
         """Return the masked rows, in the order of the rows.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from aegis_opt.domain import Domain
-from aegis_opt.masks import Mask
+from aegis_opt.masks import Generalize, Mask
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._sql import SqlColumn, rule_sql
 from aegis_opt.sources._column import Column
@@ -51,6 +51,19 @@ class RowsToMask(ABC):
                 if len(extent.values) and rule_sql(self.masks[name], column) is None:
                     found[name] = self.values(name)
         return found
+
+
+def needed_of(mask: Mask, domain: Domain) -> Domain:
+    """Return what a mask must know of a column whose values are known: the extent if it is a rule."""
+    values = domain.values
+    if not len(values) or not (mask.pointwise or (isinstance(mask, Generalize) and mask.ranges is not None)):
+        return domain
+    ends = {0, len(values) - 1}
+    if domain.kind == "real":
+        with np.errstate(invalid="ignore"):
+            broken = np.flatnonzero(np.isfinite(values) & (values % 1 != 0))
+        ends |= set(broken[:1].tolist())
+    return Domain(domain.kind, values[sorted(ends)])
 
 
 def _extent_aggregates(columns: Iterable[Column]) -> str:

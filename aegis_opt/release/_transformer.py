@@ -2,48 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._options import one_of
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import InvalidInput, MaskError, MissingDependency
-from aegis_opt.masks import Configuration, Generalize, Identity, Mask, group_attribute
+from aegis_opt.errors import ConfigurationError, InvalidInput, MaskError, MissingDependency
+from aegis_opt.masks import (
+    Configuration,
+    Configurations,
+    Generalize,
+    Identity,
+    Mask,
+    Suppress,
+    group_attribute,
+)
 from aegis_opt.masks._base import naming
-from aegis_opt.masks._parameters import some
-from aegis_opt.masks._sql import Lookup, SqlColumn, listed_domain, rule_sql
-from aegis_opt.release._apply import checked_configuration, replaced_in_pandas
-from aegis_opt.release._duckdb import DuckDBRows
-from aegis_opt.release._progress import readable
-from aegis_opt.sources._database import open_database
-from aegis_opt.sources._tables import PandasTable
+from aegis_opt.masks._parameters import bound_text
+from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, rule_sql
+from aegis_opt.release._apply import checked_configuration, opened_columns
+from aegis_opt.release._frames import ArrayFrame, Frame, MaskedColumn, frame_of
+from aegis_opt.release._rows import needed_of
+from aegis_opt.release._values import HandleUnknown, masked_values, outside
+from aegis_opt.sources._names import checked_names
+from aegis_opt.sources._small_frames import LARGEST
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 except ModuleNotFoundError as error:
-    raise MissingDependency("MaskingTransformer is for scikit-learn: pip install scikit-learn") from error
+    raise MissingDependency(
+        "MaskingTransformer is for scikit-learn: pip install aegis-opt[sklearn]"
+    ) from error
+
+if TYPE_CHECKING:
+    from aegis_opt.release._duckdb import DuckDBRows
 
 
 class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Mask the columns of a DataFrame with what a configuration makes of the training data.
+    """Mask columns with what a configuration makes of the training data.
 
-    Ranges are cut between the least and the greatest value of the training data; a later value in none of
-    them belongs to the last one. Other rules do not depend on the data. Mappings and hierarchies know the
-    values that they list.
+    Takes pandas and polars DataFrames, Arrow tables and NumPy arrays, and gives the same kind back. The
+    columns of an array are called x0, x1, ...
+
+    Ranges are cut between the least and the greatest value of the training data. A later value beyond them
+    belongs to the nearest range, and a warning counts such values. `KeepTop` and `PoolRare` keep the values
+    that are frequent in the training data. Other rules do not depend on the data. Mappings and hierarchies
+    know the values that they list.
 
     Parameters
     ----------
-    configuration : Configuration or mapping of str to Mask
-        The masks; columns that it does not name stay as they are.
+    configuration : Configuration, mapping of str to Mask, or str
+        The masks; columns that it does not name stay as they are. A name is one of `configurations`.
     handle_unknown : {"error", "missing"}
         What becomes of a value that a mapping or hierarchy does not list (or, of masks that are neither a
         rule nor a list, one that was not in the training data).
+    configurations : Configurations, optional
+        What a name is looked up in, so that a search over names has readable results.
 
     Attributes
     ----------
@@ -52,116 +73,229 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     domains_ : dict of str to Domain
         What is known of each masked column: the extent, or the values, of the training data.
     feature_names_in_, n_features_in_ : ndarray of str, int
-        The columns of the training data, which are those of the result, too.
+        The columns of the training data, which are those of the result, too. An array has no names.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from aegis_opt.masks import Generalize
     >>> masking = MaskingTransformer({"age": Generalize(ranges=2)}).fit(pd.DataFrame({"age": [10, 20]}))
-    >>> masking.transform(pd.DataFrame({"age": [12, 99]}))["age"].tolist()
+    >>> masking.transform(pd.DataFrame({"age": [12, 19]}))["age"].tolist()
     ['[10, 15]', '[16, 21]']
+    >>> MaskingTransformer({"x0": Generalize(ranges=2)}).fit_transform(np.array([[10.5, 3.0], [20.5, 4.0]]))
+    array([['[10.5, 15.5)', 3.0],
+           ['[15.5, 20.5]', 4.0]], dtype=object)
     """
 
     def __init__(
         self,
-        configuration: Configuration | Mapping[str, Mask],
+        configuration: Configuration | Mapping[str, Mask] | str,
         *,
-        handle_unknown: Literal["error", "missing"] = "error",
+        handle_unknown: HandleUnknown = "error",
+        configurations: Configurations | None = None,
     ) -> None:
         self.configuration = configuration
         self.handle_unknown = handle_unknown
+        self.configurations = configurations
 
-    def fit(self, X: pd.DataFrame, y: object = None) -> MaskingTransformer:  # noqa: ARG002
+    def fit(self, X: Any, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
-        names = _names(X)
-        configuration = checked_configuration(self.configuration, names, "the training data")
+        frame = self._frame(X, reset=True)
+        names = self._names()
+        configuration = checked_configuration(self._chosen(), names, "the training data")
         masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
-        with open_database() as connection, readable("the training data"):
-            self.domains_ = _rows(X, masks, connection).needed_domains() if masks else {}
+        places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
+        columns = _in_memory(frame, places)
+        if columns is not None:
+            for name, column in columns.items():
+                with naming(name):
+                    if masks[name].needs_counts:
+                        masks[name] = masks[name].fitted(column.domain, column.counts)
+            self.domains_ = {name: needed_of(masks[name], column.domain) for name, column in columns.items()}
+        else:
+            read = {name: masks[name] for name in places}
+            with opened_columns(frame.source([*places.values()]), read) as opened:
+                masks.update(opened.rows.masks)
+                self.domains_ = opened.rows.needed_domains()
         if self.handle_unknown == "error":
             for name, domain in self.domains_.items():
                 group_attribute(masks[name], name, domain)
         self.masks_ = masks
         return self
 
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return a frame with the same columns, masked."""
+    def transform(self, X: Any) -> Any:
+        """Return the same kind of frame or array with the same columns, masked."""
         check_is_fitted(self)
-        names = _names(X)
-        if names != self.feature_names_in_.tolist():
-            raise InvalidInput(
-                f"the columns are {some(names, 10)}, but were {some(self.feature_names_in_, 10)} when fitted"
-            )
+        frame = self._frame(X, reset=False)
+        names = self._names()
         masks = self.masks_  # as fitted: what is set later counts from the next fit on
-        if not masks:
-            return X.copy()
-        with open_database() as connection, readable("the DataFrame"):
-            rows = _rows(X, masks, connection)
-            extents = rows.extents()
-            how: dict[str, str | Lookup] = {}
-            for name, mask in masks.items():
-                with naming(name):
-                    how[name] = self._how(mask, name, rows, extents[name]) if name in extents else "'*'"
-            return replaced_in_pandas(X, rows.names, rows.masked(how, connection))
+        places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
+        columns = _in_memory(frame, places)
+        if columns is None:
+            return self._by_engine(frame, names)
+        masked: dict[int, MaskedColumn] = {
+            names.index(name): (["*"], np.zeros(frame.n_rows, dtype=np.int64), TEXT)
+            for name in masks
+            if name not in places
+        }
+        for name, column in columns.items():
+            with naming(name):
+                now, learnt = self._comparable(column.domain, name)
+                if self._counts_outside(name):
+                    _warn_outside(name, column.counts[outside(now, learnt)].sum(), frame.n_rows, learnt)
+                values = masked_values(masks[name], now, learnt, self.handle_unknown)
+                masked[places[name]] = (values.labels(), column.codes, values.sql_type)
+        return frame.replaced(masked)
 
-    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
         check_is_fitted(self)
-        if input_features is not None and list(input_features) != self.feature_names_in_.tolist():  # type: ignore[call-overload]
-            raise InvalidInput(f"input_features must be {some(self.feature_names_in_, 10)}")
-        return self.feature_names_in_.copy()
+        with _as_own_error():
+            return np.asarray(_check_feature_names_in(self, input_features), dtype=object)
 
-    def _how(self, mask: Mask, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
-        """Return how a column is masked."""
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what is taken: also text, categories and missing values."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _chosen(self) -> Configuration | Mapping[str, Mask]:
+        """Return the configuration, looked up by its name if it is one."""
+        if not isinstance(self.configuration, str):
+            if self.configurations is not None:
+                raise ConfigurationError(
+                    "configurations are for a configuration that is given by its name: leave them out"
+                )
+            return self.configuration
+        if not isinstance(self.configurations, Configurations):
+            raise ConfigurationError(
+                f"the configuration {self.configuration!r} is a name: pass configurations=..., too"
+            )
+        return self.configurations[self.configuration]
+
+    def _frame(self, X: Any, *, reset: bool) -> Frame:
+        """Check the columns as scikit-learn does, and return what holds them."""
+        frame = frame_of(X)
+        with _as_own_error():
+            if frame is None:
+                return ArrayFrame(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False))
+            if not isinstance(X, pd.DataFrame) or not self._names_agree(X.columns.tolist(), reset=reset):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+        if not frame.n_rows or not frame.n_columns:
+            raise InvalidInput(
+                f"there is nothing to mask in a frame of {frame.n_rows} rows and {frame.n_columns} columns: "
+                "give it some"
+            )
+        return frame
+
+    def _names_agree(self, names: Sequence[object], *, reset: bool) -> bool:
+        """Whether columns are named, and as when fitted, which scikit-learn takes a while to find out."""
+        if not names or not all(isinstance(name, str) for name in names):
+            return False
+        if reset:
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+            return True
+        return hasattr(self, "feature_names_in_") and list(names) == self.feature_names_in_.tolist()
+
+    def _names(self) -> list[str]:
+        """Return the names of the columns of the training data."""
+        if hasattr(self, "feature_names_in_"):
+            return list(checked_names(self.feature_names_in_, "the training data"))
+        return [f"x{i}" for i in range(self.n_features_in_)]
+
+    def _counts_outside(self, name: str) -> bool:
+        mask = self.masks_[name]
+        return isinstance(mask, Generalize) and mask.ranges is not None
+
+    def _by_engine(self, frame: Frame, names: list[str]) -> Any:
+        """Mask a large frame, or one whose types need an engine, by DuckDB."""
+        positions = [names.index(name) for name in self.masks_]
+        with opened_columns(frame.source(positions), self.masks_) as columns:
+            extents = columns.rows.extents()
+            how: dict[str, str | Lookup] = {}
+            for name in self.masks_:
+                with naming(name):
+                    how[name] = self._how(name, columns.rows, extents[name]) if name in extents else "'*'"
+            return frame.replaced_from(columns.masked(how), positions)
+
+    def _how(self, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
+        """Return how a column is masked by an engine."""
+        mask = self.masks_[name]
         if not len(extent.values):
             return Lookup.of_missing(mask)
-        identifier = rows.columns[name].sql
-        if not isinstance(mask, Generalize):  # a rule that does not depend on the training data, if it is one
-            rule = rule_sql(mask, SqlColumn(identifier, extent.kind, extent))
-            if rule is not None:
-                return rule
-        learnt = self._learnt_as(extent.kind, name)
-        column = SqlColumn(identifier, learnt.kind, learnt)
-        rule = rule_sql(mask, column)
+        now, learnt = self._comparable(extent, name)
+        if self._counts_outside(name) and outside(now, learnt).any():
+            low, high = learnt.values[[0, -1]]
+            _warn_outside(name, *rows.count_outside(name, low.item(), high.item()), learnt)
+        known = extent if mask.pointwise else learnt
+        rule = rule_sql(mask, SqlColumn(rows.columns[name].sql, known.kind, known))
         if rule is not None:
             return rule
-        listed = listed_domain(mask, learnt.kind)
-        known = Domain(learnt.kind, learnt.values, missing=True) if listed is None else listed
-        if self.handle_unknown == "error":
-            values = rows.values(name).values
-            if len(unknown := np.setdiff1d(values, known.values)):
-                raise MaskError(
-                    f"{mask!r} does not say what becomes of {some(unknown.tolist())}: list them, or choose "
-                    "handle_unknown='missing'"
-                )
-        return Lookup.of(mask, known)
+        now, learnt = self._comparable(rows.values(name), name)
+        return masked_values(mask, now, learnt, self.handle_unknown).lookup()
 
-    def _learnt_as(self, kind: Kind, name: str) -> Domain:
-        """Return what was learnt about a column as values of the kind that it has now."""
+    def _comparable(self, now: Domain, name: str) -> tuple[Domain, Domain]:
+        """Return the values of a column and what was learnt about it as domains of one kind."""
         learnt = self.domains_[name]
+        if self.masks_[name].pointwise or not len(now.values):
+            return now, learnt
+        kinds: set[Kind] = {now.kind, learnt.kind}
         if not len(learnt.values):
-            return Domain(kind, np.array([]))
-        if {kind, learnt.kind} == {"integer", "real"}:  # pandas makes integers real when some are missing
-            return Domain("real", learnt.values.astype(np.float64))
-        if kind != learnt.kind:
+            return now, Domain(now.kind, np.array([]))
+        if kinds == {"integer", "real"}:  # pandas makes integers real when some are missing
+            return _as_real(now), _as_real(learnt)
+        if len(kinds) > 1:
             raise MaskError(
-                f"the values are of kind {kind}, but were {learnt.kind} when fitted: convert them"
+                f"the values are of kind {now.kind}, but were {learnt.kind} when fitted: convert them"
             )
-        return learnt
+        return now, learnt
 
 
-def _names(X: object) -> list[str]:
-    if not isinstance(X, pd.DataFrame):
-        kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
-        raise InvalidInput(f"MaskingTransformer masks a pandas DataFrame, not {kind}: convert it")
-    return list(PandasTable(X).names())
+class _ColumnInMemory(NamedTuple):
+    """A column in memory."""
+
+    domain: Domain
+    codes: npt.NDArray[np.int64]  # the place of each record's value in the domain
+    counts: npt.NDArray[np.int64]  # how often each value occurs
 
 
-def _rows(X: pd.DataFrame, masks: Mapping[str, Mask], connection: duckdb.DuckDBPyConnection) -> DuckDBRows:
-    """Hand the columns to mask over to DuckDB."""
-    places = {name: i for i, name in enumerate(X.columns) if name in masks}
-    relation = PandasTable(X).select(connection, list(places.values()))
-    return DuckDBRows.of(relation, list(places), masks, "the DataFrame")
+def _in_memory(frame: Frame, places: Mapping[str, int]) -> dict[str, _ColumnInMemory] | None:
+    """Return the columns of a small frame; None where an engine is to read them."""
+    if places and frame.n_rows > LARGEST:
+        return None
+    found = {}
+    for name, position in places.items():
+        present = frame.present(position)
+        if present is None:
+            return None
+        codes, domain = Domain.encode(*present)
+        found[name] = _ColumnInMemory(domain, codes, np.bincount(codes, minlength=len(domain)))
+    return found
+
+
+def _as_real(domain: Domain) -> Domain:
+    return Domain("real", domain.values.astype(np.float64), domain.missing)
+
+
+def _warn_outside(name: str, count: int, records: int, learnt: Domain) -> None:
+    if count:
+        low, high = (bound_text(value) for value in learnt.values[[0, -1]].tolist())
+        warnings.warn(
+            f"attribute {name!r}: {count:,} of {records:,} values lie outside [{low}, {high}], the range of "
+            "the training data, and belong to its nearest range",
+            stacklevel=4,
+        )
+
+
+@contextmanager
+def _as_own_error() -> Iterator[None]:
+    """Raise what scikit-learn says of its input as an error of the library."""
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(str(error)) from error

@@ -228,7 +228,11 @@ def _disclosed(advice: Advice) -> str:
     if isinstance(summary, ScoreSummary):
         card = card_of_numbers(summary, None)
     else:
-        card = card_of_tables(summary, None) if isinstance(summary, Summary) else card_of_protected(summary, None)
+        card = (
+            card_of_tables(summary, None)
+            if isinstance(summary, Summary)
+            else card_of_protected(summary, None)
+        )
     told = f"All {len(facts) - int(absent.sum()):,} facts that whoever has the summary learns"
     parts = search_table(
         "shared attributes",

@@ -14,7 +14,7 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import SourceError
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
-from aegis_opt.sources._counts import Coarsening, JointCounts, Progress, Scan
+from aegis_opt.sources._counts import Coarsening, JointCounts, Progress, Scan, ValueCounts
 from aegis_opt.sources._engine import Records
 from aegis_opt.sources._many_values import Policy, Recoding, recode
 from aegis_opt.sources._queried_records import CountedColumn, QueriedRecords
@@ -94,12 +94,12 @@ class Counter:
             [counted(column, counts.attributes[column.name].domain) for column in self.attributes],
         )
 
-    def domains(self, progress: Progress) -> dict[str, Domain]:
-        """Find the values of each column."""
+    def value_counts(self, progress: Progress) -> dict[str, ValueCounts]:
+        """Find the values of each column, and how often each occurs."""
         found = self._each(self.columns, self._count_values, progress)
-        if not any(len(domain) for domain, _ in found.values()):
+        if not any(len(counted.domain) for counted in found.values()):
             raise self._no_records()
-        return {column.name: found[column][0] for column in self.columns}
+        return {column.name: found[column] for column in self.columns}
 
     def _each(
         self, columns: Sequence[Column], work: Callable[[Column], T], progress: Progress
@@ -146,12 +146,12 @@ class Counter:
         if int(self.records.query(sql.distinct_in_sample(self.label, _SAMPLE))["n"][0]) > _MAX_CLASSES:
             raise self._too_many_classes(f"more than {_MAX_CLASSES:,}")
 
-    def _count_values(self, column: Column) -> tuple[Domain, npt.NDArray[np.int64]]:
+    def _count_values(self, column: Column) -> ValueCounts:
         fetched = self.records.query(sql.group_counts([column], [column.sql]))
         codes, domain = column.encode(fetched[column.sql])
         counts = np.zeros(len(domain), dtype=np.int64)
         np.add.at(counts, codes, fetched["n"])
-        return domain, counts
+        return ValueCounts(domain, counts)
 
     def _no_records(self) -> SourceError:
         return SourceError(f"{self.records.description} has no records: there is nothing to count")

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._progress import Progress as Progress
 from aegis_opt.domain import Domain
+
+
+class ValueCounts(NamedTuple):
+    """The values of one column, and how often each occurs."""
+
+    domain: Domain
+    counts: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
 from aegis_opt.sources._counting import Counter, check_classes
-from aegis_opt.sources._counts import JointCounts, Progress, Scan
+from aegis_opt.sources._counts import JointCounts, Progress, Scan, ValueCounts
 from aegis_opt.sources._duckdb_engine import DuckDBEngine, open_table
 from aegis_opt.sources._engine import CountingEngine
 from aegis_opt.sources._many_values import Policy
@@ -201,13 +201,40 @@ def scan_domains(
     >>> scan_domains(pd.DataFrame({"age": [10, 17], "health": [0, 1]}), label="health")["age"].to_list()
     [10, 17]
     """
+    return {name: found.domain for name, found in scan_counts(source, label, attributes).items()}
+
+
+def scan_counts(
+    source: object, label: str | None = None, attributes: Sequence[str] | None = None
+) -> dict[str, ValueCounts]:
+    """Return the domain of each attribute, and how often each value occurs.
+
+    Parameters
+    ----------
+    source, label, attributes
+        As in `scan_domains`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scan_counts(pd.DataFrame({"age": [17, 10, 17]}))["age"].counts.tolist()
+    [1, 2]
+    """
     engine = open_engine(source)
     names = engine.names()
     chosen = _attributes(engine, names, label, attributes)
     if not chosen:
         return {}
-    with engine.open([names.index(name) for name in chosen]) as records:
-        return Counter(records, chosen, Policy(), None).domains(_silent)
+    positions = [names.index(name) for name in chosen]
+    if isinstance(engine, DuckDBEngine) and isinstance(engine.table, PandasTable):
+        small = encoded(engine.table.frame, positions)
+        if small is not None:
+            return {
+                name: ValueCounts(domain, np.bincount(codes, minlength=len(domain)))
+                for name, (codes, domain) in zip(chosen, small, strict=True)
+            }
+    with engine.open(positions) as records:
+        return Counter(records, chosen, Policy(), None).value_counts(_silent)
 
 
 def _attributes(

@@ -25,7 +25,7 @@ def encoded(frame: pd.DataFrame, positions: list[int]) -> list[tuple[IntArray, D
         return None
     found = []
     for position in positions:
-        column = _present(frame.iloc[:, position])
+        column = present_values(frame.iloc[:, position])
         if column is None:
             return None
         found.append(Domain.encode(*column))
@@ -37,9 +37,15 @@ def _no_values() -> Domain:
     return Domain("string", np.array([]), missing=True)
 
 
-def _present(series: pd.Series[Any]) -> tuple[Kind, npt.NDArray[Any], npt.NDArray[np.bool_]] | None:
-    """Return the kind of a column, its values that are not missing, and which ones are."""
+Present = tuple[Kind, npt.NDArray[Any], npt.NDArray[np.bool_]]
+"""The kind of a column, its values that are not missing, and which ones are."""
+
+
+def present_values(series: pd.Series[Any]) -> Present | None:
+    """Return the values of a column; None where its type does not tell what they are."""
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind == "M" and dtype.isnative:
+        return present_moments(series.to_numpy())
     if isinstance(dtype, np.dtype) and dtype.kind in "iufb" and dtype.isnative:
         values = series.to_numpy()
         whole = np.zeros(len(values), dtype=bool)
@@ -51,6 +57,19 @@ def _present(series: pd.Series[Any]) -> tuple[Kind, npt.NDArray[Any], npt.NDArra
     texts = _texts(series)
     if texts is None:
         return None
+    return present_texts(texts)
+
+
+def present_moments(stamps: npt.NDArray[np.datetime64]) -> Present | None:
+    """Return time stamps without a zone; None where microseconds do not hold them."""
+    missing = np.isnat(stamps)
+    present = stamps[~missing]
+    moments = present.astype("datetime64[us]")
+    return ("datetime", moments, missing) if (moments == present).all() else None
+
+
+def present_texts(texts: npt.NDArray[Any]) -> Present | None:
+    """Return texts; None where files could not hold them all."""
     missing = np.asarray(pd.isna(texts))
     present = texts[~missing]
     if not all(map(_is_plain, set(present))):
@@ -64,9 +83,9 @@ def _texts(series: pd.Series[Any]) -> npt.NDArray[Any] | None:
     if isinstance(dtype, pd.CategoricalDtype):
         if pd.api.types.infer_dtype(dtype.categories) != "string":
             return None
-        return np.asarray(series.astype(object), dtype=object)
+        return np.asarray(series.array, dtype=object)
     if isinstance(dtype, pd.StringDtype):
-        return np.asarray(series.astype(object), dtype=object)
+        return np.asarray(series.array, dtype=object)
     if dtype == np.dtype(object) and pd.api.types.infer_dtype(series, skipna=True) == "string":
         return series.to_numpy()
     return None

@@ -63,9 +63,7 @@ class PublicDomains:
             table = np.zeros((len(domain), len(label_domain)), dtype=np.int64)
             table[np.ix_(rows, places)] = joint.table
             attributes[name] = replace(joint, domain=domain, table=table)
-        return replace(
-            counts, label_domain=label_domain, label_counts=label_counts, attributes=attributes
-        )
+        return replace(counts, label_domain=label_domain, label_counts=label_counts, attributes=attributes)
 
     def _placed(
         self, name: str, found: Domain, listed: Listed | None
@@ -152,4 +150,6 @@ def _domain(name: str, kind: Kind, listed: Listed) -> Domain:
         raise InvalidOption(
             f"the domain of {shown(name)} lists integers beyond 64 bits: correct it"
         ) from None
-    return Domain(kind, Domain.encode(kind, array, np.zeros(len(array), dtype=bool))[1].values, None in listed)
+    return Domain(
+        kind, Domain.encode(kind, array, np.zeros(len(array), dtype=bool))[1].values, None in listed
+    )

@@ -364,7 +364,9 @@ def _protected_summary(document: Any, label: Any) -> ProtectedSummary:
     """Read a summary with protected counts."""
     for part in ("numbers", "privacy"):
         if part in document:
-            raise SummaryError(f"a protected summary cannot have {part!r}, which are not protected: remove it")
+            raise SummaryError(
+                f"a protected summary cannot have {part!r}, which are not protected: remove it"
+            )
     protection = AppliedProtection.read(document["protection"])
     label_kind = get_entry(label, "kind", str, "the label")
     label_values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")

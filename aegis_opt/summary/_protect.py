@@ -37,9 +37,7 @@ def wanted_protection(
                 "domains are about protected counts: pass protect=..., or epsilon=..., or leave domains out"
             )
         return None
-    wanted = instance(
-        "protect", protect, Protection, "such as ao.privacy.DifferentialPrivacy(epsilon=1.0)"
-    )
+    wanted = instance("protect", protect, Protection, "such as ao.privacy.DifferentialPrivacy(epsilon=1.0)")
     given = [option for option, is_given in other_options.items() if is_given]
     if given:
         raise InvalidOption(
@@ -54,6 +52,15 @@ def protected_summary(
     """Protect the table of the common refinement of all masks of each attribute, and merge its rows."""
     from aegis_opt.summary._summarize import includes, listed_values, masked_tables
 
+    if protection.needs_public_domains:
+        for name, masks in counted.masks.items():
+            for attribute, mask in masks.items():
+                if mask.needs_counts:
+                    raise InvalidOption(
+                        f"configuration {name!r} masks {attribute!r} with {mask!r}, which depends on how often "
+                        "values occur, and no noise covers that: choose its values by public knowledge, such "
+                        "as Generalize with a mapping"
+                    )
     tables, chosen = masked_tables(counted)
     counts = counted.counts
     classes, raw = {}, []

@@ -27,8 +27,8 @@ from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
-from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._domains import PublicDomains
+from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._protect import protected_summary, wanted_protection
@@ -267,7 +267,7 @@ def summarize(
             _check_identifiers(counted, listed)
         if protection is not None:
             return protected_summary(counted, protection, listed.values)
-        summary = summary_of(counted, listed.histograms, listed.values)
+        summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
         _LOG.info(
             "summarised %d records: %d attributes, %d configurations",
             *(summary.n_records, len(summary.attributes), len(summary.configurations)),
@@ -399,7 +399,7 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
 
 
 def masked_tables(
-    counted: MaskedCounts,
+    counted: MaskedCounts, kept_values: bool = True
 ) -> tuple[dict[str, list[MaskedTable]], dict[str, dict[str, int]]]:
     """Merge the rows of the raw tables by every mask; also return which table each configuration has."""
     counts, masks, arrangements, _ = counted
@@ -418,18 +418,25 @@ def masked_tables(
             mask = chosen_masks.get(attribute, Identity())
             if mask not in indices:
                 indices[mask] = len(tables)
-                tables.append(_masked_table(mask, attribute, joint, arrangements[attribute], name))
+                table = _masked_table(mask, attribute, joint, arrangements[attribute], name, kept_values)
+                tables.append(table)
             chosen[name][attribute] = indices[mask]
         found[attribute] = tables
     return found, chosen
 
 
 def summary_of(
-    counted: MaskedCounts, histograms: bool | Collection[str], values: bool | Collection[str] = False
+    counted: MaskedCounts,
+    histograms: bool | Collection[str],
+    values: bool | Collection[str] = False,
+    kept_values: bool = True,
 ) -> Summary:
-    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared."""
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared.
+
+    `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
+    """
     counts, _, arrangements, _ = counted
-    tables, chosen = masked_tables(counted)
+    tables, chosen = masked_tables(counted, kept_values)
     attributes: dict[str, AttributeSummary] = {}
     for attribute, joint in counts.attributes.items():
         with_counts = includes(histograms, attribute)
@@ -466,10 +473,23 @@ def _configurations(given: object) -> Configurations:
 
 
 def _masked_table(
-    mask: Mask, attribute: str, joint: JointCounts, arrangement: Arrangement, configuration: str
+    mask: Mask,
+    attribute: str,
+    joint: JointCounts,
+    arrangement: Arrangement,
+    configuration: str,
+    kept_values: bool,
 ) -> MaskedTable:
+    fitted = mask
+    if mask.needs_counts:
+        counts = joint.table.sum(axis=1)
+        if joint.coarsening is not None and joint.domain.kind == "string":
+            counts[np.flatnonzero(joint.domain.values == OTHER)] = 0  # it stands for many rare values
+        fitted = mask.fitted(joint.domain, counts)
+        if kept_values and joint.coarsening is None:  # else they are no values of the source
+            mask = fitted
     try:
-        grouping = group_attribute(mask, attribute, joint.domain)
+        grouping = group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
     groups, labels = grouping.groups, grouping.labels

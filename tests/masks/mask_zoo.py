@@ -11,6 +11,8 @@ from aegis_opt.masks import (
     EraseDigits,
     Generalize,
     Identity,
+    KeepTop,
+    PoolRare,
     Prefix,
     Suppress,
     TopCode,
@@ -25,13 +27,18 @@ VALUES = {
     "datetime": st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)),
     "string": st.text(alphabet="ab1*", max_size=5),
 }
-ANY = [Suppress(), Identity()]
+ANY = [
+    Suppress(),
+    Identity(),
+    KeepTop(9, values=["a", "ab1", 1, 0.5, -3]),
+    PoolRare(2, values=[]),
+]
 NUMBERS = [
     *(Bucketize(width=w) for w in (1, 7, 0.5)),
     Bucketize(width=10, origin=3),
     Bucketize(edges=[-10, 0, 2.5, 100]),
     *(Generalize(ranges=m) for m in (1, 2, 3, 10, 1000)),
-    *(EraseDigits(d) for d in (0, 1, 3, 25)),
+    *(EraseDigits(d, keep_sign=sign) for d in (0, 1, 3, 25) for sign in (False, True)),
     *(Blur(w) for w in (1, 4, 5, 2.5)),
     TopCode(90),
     TopCode(10, bottom=-3.5),

@@ -171,13 +171,13 @@ def test_a_frame_has_the_domains_that_a_scan_of_it_finds():
     assert domains_of(frame, "y")["when"] == scan(frame, "y").attributes["when"].domain
 
 
-def test_a_file_is_scanned_for_its_domains(tmp_path):
+def test_a_file_gives_what_its_frame_gives(tmp_path):
     path = tmp_path / "data.csv"
-    pd.DataFrame({"age": range(30), "y": [0, 1] * 15}).to_csv(path, index=False)
-    drawn = generate_configurations(path, label="y", n=5)
-    assert drawn == generate_configurations(
-        {"age": Domain.of(range(30)), "y": Domain.of([0, 1])}, label="y", n=5
+    frame = pd.DataFrame(
+        {"age": range(30), "town": list("aaaaabbbbbbcde") * 2 + ["x", "y"], "y": [0, 1] * 15}
     )
+    frame.to_csv(path, index=False)
+    assert generate_configurations(path, label="y", n=20) == generate_configurations(frame, label="y", n=20)
     with pytest.raises(UnknownColumn, match="'z'"):
         generate_configurations(path, label="z", n=5)
 

@@ -14,7 +14,9 @@ from aegis_opt.masks import (
     EraseDigits,
     Generalize,
     Identity,
+    KeepTop,
     Mask,
+    PoolRare,
     Prefix,
     Suppress,
     TopCode,
@@ -73,7 +75,7 @@ NUMBERS = [
     Bucketize(edges=[-10, 0, 2.5, 100]),
     Bucketize(edges=[-10, 0, 7]),
     *(Generalize(ranges=m) for m in (1, 2, 3, 40, 1000)),
-    *(EraseDigits(d) for d in (0, 1, 3, 25)),
+    *(EraseDigits(d, keep_sign=sign) for d in (0, 1, 3, 25) for sign in (False, True)),
     *(Blur(w) for w in (1, 4, 5, 2.5, 0.1)),
     TopCode(90),
     TopCode(10, bottom=-3.5),
@@ -87,7 +89,14 @@ MOMENTS = [
     Bucketize(edges=["2000-01-01", dt.datetime(2020, 5, 6, 7)]),
     TopCode(dt.date(2000, 1, 1), bottom=dt.date(1950, 1, 1)),
 ]
-ANY = [Suppress(), Identity()]
+ANY = [
+    Suppress(),
+    Identity(),
+    KeepTop(
+        20, values=["", "a", "it's", "a\\b", "日本語です", 0, 7, -15, 0.1, 2.5, "1950-01-01", "2020-05-06T07"]
+    ),
+    PoolRare(3, values=[]),
+]
 RULES = {
     "integer": [*ANY, *NUMBERS, Prefix(2)],
     "real": [*ANY, *NUMBERS],

@@ -17,6 +17,7 @@ from aegis_opt.masks import (
     Bucketize,
     Configuration,
     Generalize,
+    KeepTop,
     Mask,
     Prefix,
     Suppress,
@@ -95,9 +96,9 @@ def test_rules_hold_for_values_that_were_never_seen(connection):
     for mask in (Bucketize(width=10), Prefix(1), TopCode(30)):
         values = store(connection, unseen)
         assert_agree(run(connection, mask, seen), expected(mask, unseen), values, mask)
-    store(connection, unseen)  # the ranges are those of the seen values; a value in none is in the last one
+    store(connection, unseen)  # the ranges are those of the seen values; one beyond them is in the nearest
     assert run(connection, Generalize(ranges=2), seen) == [
-        *("[26, 41]", "[10, 25]", "[10, 25]", "[26, 41]", "[26, 41]", "[26, 41]")
+        *("[10, 25]", "[10, 25]", "[10, 25]", "[26, 41]", "[26, 41]", "[26, 41]")
     ]
     mapped = Generalize({"low": [10, 21], "high": [40]})
     assert run(connection, mapped, seen) == [None, "low", None, None, "high", None]
@@ -192,6 +193,10 @@ def test_a_mask_alone_says_enough_about_most_columns(connection, kind):
     checked = 0
     for mask in fitting(domain, without_a_domain=True):
         if kind == "integer" and isinstance(mask, Prefix):
+            continue
+        if isinstance(mask, KeepTop):  # the one here lists values of several kinds
+            with pytest.raises(ao.errors.InvalidOption, match=r"domains=\{'x'"):
+                run(connection, mask, None)
             continue
         assert_agree(run(connection, mask, None), expected(mask, domain), values, mask)
         checked += 1

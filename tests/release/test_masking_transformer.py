@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -38,10 +39,16 @@ def test_on_the_training_data_it_is_apply_configuration():
     pd.testing.assert_frame_equal(masked, apply_configuration(TRAIN, configuration))
 
 
-def test_ranges_are_those_of_the_training_data_and_others_belong_to_the_last():
+@pytest.mark.parametrize("largest", [100_000, 0], ids=["in memory", "by the engine"])
+def test_ranges_are_those_of_the_training_data_and_others_belong_to_the_nearest(largest, monkeypatch):
+    monkeypatch.setattr("aegis_opt.release._transformer.LARGEST", largest)
     masking = MaskingTransformer({"age": Generalize(ranges=3)}).fit(TRAIN)
-    later = TRAIN.assign(age=[5, 12, 99])
-    assert masking.transform(later)["age"].tolist() == ["[26, 33]", "[10, 17]", "[26, 33]"]
+    with pytest.warns(UserWarning, match=r"attribute 'age': 2 of 3 values lie outside \[10, 31\]"):
+        masked = masking.transform(TRAIN.assign(age=[5, 12, 99]))
+    assert masked["age"].tolist() == ["[10, 17]", "[10, 17]", "[26, 33]"]
+    with pytest.warns(UserWarning, match=r"'age': 1 of 3 values"):  # 17.5 lies between two ranges
+        masked = masking.transform(TRAIN.assign(age=[17.5, np.nan, 31.5]))
+    assert masked["age"].dropna().tolist() == ["[10, 17]", "[26, 33]"]
 
 
 def test_missing_values_that_make_integers_real_change_nothing():
@@ -150,14 +157,16 @@ def test_a_column_may_be_called_self():
         (
             TRAIN[["age", "n", "zip"]],
             ao.errors.InvalidInput,
-            "the columns are 'age', 'n', 'zip', but were 'age'",
+            "The feature names should match those that were passed during fit",
         ),
         (
             TRAIN.assign(age=["a", "b", "c"]),
             ao.errors.MaskError,
             "attribute 'age': the values are of kind string",
         ),
-        (TRAIN.to_numpy(), ao.errors.InvalidInput, "pandas DataFrame, not numpy.ndarray"),
+        (TRAIN[["age"]], ao.errors.InvalidInput, "The feature names should match"),
+        (TRAIN[:0], ao.errors.InvalidInput, "a frame of 0 rows and 3 columns"),
+        (pl.from_pandas(TRAIN).lazy(), ao.errors.InvalidInput, r"call .collect() first"),
     ],
 )
 def test_frames_that_do_not_match_the_training_data(frame, error, text):

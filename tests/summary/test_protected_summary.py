@@ -94,7 +94,9 @@ def test_noise_is_that_of_the_statement_and_rounding_has_common_label_totals() -
 
 
 def test_public_domains_come_from_orders_hierarchies_mappings_and_booleans() -> None:
-    frame = pd.DataFrame({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20, "c": [1, 2] * 20, "y": [True, False] * 20})
+    frame = pd.DataFrame(
+        {"a": ["x", "y"] * 20, "b": ["p", "q"] * 20, "c": [1, 2] * 20, "y": [True, False] * 20}
+    )
     masks = {
         "one": {
             "a": ao.Generalize(hierarchy=[["x", "*"], ["y", "*"], ["z", "*"]], level=1),
@@ -113,7 +115,11 @@ def test_public_domains_come_from_orders_hierarchies_mappings_and_booleans() -> 
 @pytest.mark.parametrize(
     ("options", "error", "named"),
     [
-        ({"domains": {"age": range(60), "y": ["no", "yes"]}}, "InvalidOption", "domain of 'town' was not decl"),
+        (
+            {"domains": {"age": range(60), "y": ["no", "yes"]}},
+            "InvalidOption",
+            "domain of 'town' was not decl",
+        ),
         ({"domains": DOMAINS | {"y": ["no"]}}, "InvalidOption", "of 'y' does not have 'yes'"),
         ({"domains": DOMAINS | {"age": range(50)}}, "InvalidOption", "of 'age' does not have 50, 51"),
         ({"domains": DOMAINS | {"age": ["x"]}}, "InvalidOption", "column is of kind integer"),
@@ -156,7 +162,10 @@ def change(path: Path, edit: Any) -> Any:
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        (lambda d: d["attributes"]["age"]["tables"][0]["joint"][0].__setitem__(0, 77), "contradict each other"),
+        (
+            lambda d: d["attributes"]["age"]["tables"][0]["joint"][0].__setitem__(0, 77),
+            "contradict each other",
+        ),
         (lambda d: d["attributes"]["age"]["counts"][0].__setitem__(0, 2**60), "too large"),
         (lambda d: d["attributes"]["age"]["counts"][0].__setitem__(0, 0.5), "fractional"),
         (lambda d: d["attributes"]["age"].__setitem__("classes", [0] * 60), "classes"),
@@ -193,7 +202,9 @@ def test_advice_is_never_certified_and_says_why(protect: Any, tmp_path: Path) ->
         assert (ranking["rank_low"] <= ranking["rank"]).all()
         assert (ranking["rank_high"] >= ranking["rank"]).all()
         assert set(advice.equivalent) == set(
-            ranking["configuration"][(ranking["difference_low"] <= 0) | (ranking["configuration"] == advice.best)]
+            ranking["configuration"][
+                (ranking["difference_low"] <= 0) | (ranking["configuration"] == advice.best)
+            ]
         )
     advice.save(tmp_path / "a.json")
     assert ao.Advice.load(tmp_path / "a.json").summary == summary
@@ -214,7 +225,9 @@ def test_intervals_cover_the_true_differences() -> None:
             better = 1 if ao.get_measure(measure).higher_is_better else -1
             ranking = advisor.advise(measure).ranking.set_index("configuration")
             true = better * (truth[ranking.index[0]] - truth[ranking.index])
-            inside = (ranking["difference_low"] <= true + 1e-12) & (true - 1e-12 <= ranking["difference_high"])
+            inside = (ranking["difference_low"] <= true + 1e-12) & (
+                true - 1e-12 <= ranking["difference_high"]
+            )
             covered += inside.iloc[1:].tolist()
     assert np.mean(covered) >= 0.85
 

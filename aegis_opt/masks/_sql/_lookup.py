@@ -62,7 +62,10 @@ class Lookup:
             if self.domain.missing and groups[-1] == group:
                 conditions.append(f"NOT ({column.present})")
             cases.append(f"WHEN {' OR '.join(conditions)} THEN {label}")
-        return f"CASE {' '.join(cases)} END" if cases else f"CAST(NULL AS {self.sql_type})"
+        if not cases:
+            return f"CAST(NULL AS {self.sql_type})"
+        found = f"CASE {' '.join(cases)} END"
+        return f"CAST({found} AS BIGINT)" if self.sql_type == "BIGINT" else found  # else as narrow as can be
 
     def values_table(self) -> str:
         """Return the known values and their masked values as rows of SQL that any dialect has."""

@@ -15,10 +15,11 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Identity, Mask, Suppress
 from aegis_opt.masks._buckets import MOST_STEPS, ON_EDGE, Blur, Bucketize
-from aegis_opt.masks._generalize import Generalize, all_whole, ranges_of
+from aegis_opt.masks._frequent import OTHER, FrequentValues
+from aegis_opt.masks._generalize import Generalize, ranges_of
 from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, exact, is_temporal
 from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels
-from aegis_opt.masks._sql._literals import literal
+from aegis_opt.masks._sql._literals import label_texts, literal
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -77,6 +78,8 @@ def _(mask: EraseDigits, column: SqlColumn) -> str | None:
         f"CASE WHEN length({text}) <= {digits} THEN substr('{zeros}', 1, length({text})) "
         f"ELSE substr({text}, 1, length({text}) - {digits}) || '{zeros}' END"
     )
+    if mask.keep_sign:
+        erased = f"CASE WHEN {column.sql} < 0 THEN '-' ELSE '' END || {erased}"
     if column.kind == "integer":
         return erased
     return f"CASE WHEN abs({column.double}) < {literal(2.0**63)} THEN {erased} END"
@@ -148,6 +151,20 @@ def _(mask: Blur, column: SqlColumn) -> str | None:
 
 
 @_rule.register
+def _(mask: FrequentValues, column: SqlColumn) -> str | None:
+    kept = mask.kept(column.kind)
+    other = quoted_text(OTHER)
+    if not kept:
+        return other
+    if column.kind == "real":  # engines write reals in different ways
+        texts = map(quoted_text, cast("list[str]", label_texts(kept)))
+        cases = [f"WHEN {column.key} = {literal(v)} THEN {t}" for v, t in zip(kept, texts, strict=True)]
+        return f"CASE {' '.join(cases)} ELSE {other} END"
+    listed = ", ".join(map(literal, kept))
+    return f"CASE WHEN {column.sql} IN ({listed}) THEN {as_text(column)} ELSE {other} END"
+
+
+@_rule.register
 def _(mask: Generalize, column: SqlColumn) -> str | None:
     if column.domain is None or cast("int", mask.ranges) > _MOST_CASES:
         return None
@@ -159,12 +176,7 @@ def _(mask: Generalize, column: SqlColumn) -> str | None:
     used = np.flatnonzero(np.append(starts[1:] != starts[:-1], True))  # of equal starts the last one counts
     labels = cast("list[str]", labels_of(used))
     x, thresholds = against(column, starts[used].tolist())
-    outside = f"{x} < {thresholds[0]}"
-    if column.kind == "real" and all_whole(known.values):
-        outside += f" OR {x} <> floor({x})"
-    # A value in no range belongs to the last one
-    inside = step_labels(x, thresholds[1:], labels)
-    return f"CASE WHEN {outside} THEN {quoted_text(labels[-1])} ELSE {inside} END"
+    return step_labels(x, thresholds[1:], labels)  # a value beyond an end belongs to the range there
 
 
 def _buckets_of_time(mask: Bucketize, column: SqlColumn) -> str | None:

@@ -13,6 +13,7 @@ from aegis_opt.domain import KINDS, Domain, Kind
 from aegis_opt.errors import ConfigurationError, InvalidOption, MissingDependency, UnknownColumn, UnknownName
 from aegis_opt.masks._base import Identity, Mask, Suppress, naming
 from aegis_opt.masks._buckets import Blur, Bucketize
+from aegis_opt.masks._frequent import FrequentValues
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
@@ -65,7 +66,7 @@ def select_sql(
     -------
     str
         For every value the masked value that `Mask.group` gives. A value that a mapping or hierarchy does
-        not list, or that cannot be masked, becomes NULL; one in no range belongs to the last range.
+        not list, or that cannot be masked, becomes NULL; one beyond all ranges belongs to the nearest one.
 
     Raises
     ------
@@ -122,7 +123,8 @@ def _names(columns: Sequence[str]) -> list[str]:
 def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, SqlColumn]:
     """Return an expression, or what to look up."""
     assumed = known is None
-    known = _assumed_kind(mask) if known is None else known
+    with naming(name):
+        known = _assumed_kind(mask) if known is None else known
     if known is None:
         raise InvalidOption(
             f"attribute {name!r}: how {mask!r} is written depends on the column: pass its domain, "
@@ -169,6 +171,10 @@ def _assumed_kind(mask: Mask) -> Kind | None:
         case TopCode():
             bound = mask.bottom if mask.top is None else mask.top
             return "datetime" if isinstance(bound, dt.date) else "integer"  # which keeps 17 from being 17.0
+        case FrequentValues():
+            listed = mask.listed()
+            mixed = len({isinstance(value, str) for value in listed}) > 1
+            return None if mixed else _kind_of(listed)
         case Generalize(mapping=None, ranges=None):
             return "string"
         case Generalize(ranges=None):
