@@ -62,13 +62,13 @@ def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, 
 
 
 def _warning(summary: ProtectedSummary, winner: str, open_ones: Sequence[str]) -> str:
-    told = "all others are behind it"
+    told = f"{winner} is first, and all others are behind it"
     if open_ones:
         first = ", ".join(open_ones[:5]) + (", ..." if len(open_ones) > 5 else "")
         told = f"{len(open_ones)} of {len(summary.configurations) - 1} others may be as good ({first})"
     return (
         f"protected: {summary.protection.statement()}, so nothing is proved about the order or the bounds. "
-        f"By 95% intervals of what the protection changes, {told if open_ones else f'{winner} is first: {told}'}."
+        f"By 95% intervals of what the protection changes, {told}."
     )
 
 

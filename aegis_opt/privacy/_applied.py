@@ -61,15 +61,16 @@ class AppliedProtection:
                 raise SummaryError("a rounding has no epsilon and no delta: remove them")
             return
         number("the scale of the noise", self.scale, above=0, most=_LARGEST_SCALE, error=SummaryError)
-        number("epsilon of the protection", self.epsilon, above=0, error=SummaryError)
+        epsilon = number("epsilon of the protection", self.epsilon, above=0, error=SummaryError)
         number("epsilon of a change", self.epsilon_of_change, above=0, error=SummaryError)
         delta = number("delta of the protection", self.delta, least=0, most=1, error=SummaryError)
         if self.method == "geometric" and delta != 0:
             raise SummaryError("geometric noise has a delta of 0: correct the delta of the protection")
-        if self.method == "geometric" and self.tables / self.scale > self.epsilon * (1 + 1e-9):  # type: ignore[operator]
+        cost = self.tables / self.scale
+        if self.method == "geometric" and cost > epsilon * (1 + 1e-9):
             raise SummaryError(
-                f"noise of scale {self.scale:g} on {self.tables} tables costs an epsilon of "
-                f"{self.tables / self.scale:g}, not {self.epsilon:g}: the statement of the protection is wrong"
+                f"noise of scale {self.scale:g} on {self.tables} tables costs an epsilon of {cost:g}, not "
+                f"{epsilon:g}: the statement of the protection is wrong"
             )
 
     @property
@@ -99,17 +100,17 @@ class AppliedProtection:
         """
         if self.method == "rounding":
             base = int(self.scale)
-            return rng.integers(0, base, shape) - rng.integers(0, base, shape)
+            return np.asarray(rng.integers(0, base, shape) - rng.integers(0, base, shape), dtype=np.int64)
         if self.method == "geometric":
             p = -np.expm1(-1 / self.scale)
-            return rng.geometric(p, shape) - rng.geometric(p, shape)
+            return np.asarray(rng.geometric(p, shape) - rng.geometric(p, shape), dtype=np.int64)
         if self.scale > 1e5:  # the steps are too small beside the scale to be seen
             return np.rint(rng.normal(0, self.scale, shape)).astype(np.int64)
         farthest = int(np.ceil(_TAIL * self.scale)) + 1
         support = np.arange(-farthest, farthest + 1)
         cumulated = np.cumsum(np.exp(-0.5 * (support / self.scale) ** 2))
         places = np.searchsorted(cumulated, rng.random(shape) * cumulated[-1], side="right")
-        return support[np.minimum(places, len(support) - 1)]
+        return np.asarray(support[np.minimum(places, len(support) - 1)], dtype=np.int64)
 
     def statement(self) -> str:
         """Say in a sentence what the protection is."""
@@ -126,12 +127,12 @@ class AppliedProtection:
         """Say in a sentence what the privacy loss is."""
         if self.method == "rounding":
             return "a rounding has no privacy budget: it hides small counts, and proves nothing"
-        delta = f" and delta {self.delta:g}" if self.delta else ""
+        delta, changed = f" and delta {self.delta:g}" if self.delta else "", self.epsilon_of_change
         parts = f"{self.tables} tables, one for each attribute"
-        share = f", {self.epsilon / self.tables:.6g} for each" if self.method == "geometric" else ""  # type: ignore[operator]
+        share = f", {1 / self.scale:.6g} for each" if self.method == "geometric" else ""
         return (
-            f"epsilon {self.epsilon:g}{delta} for adding or removing one record, over {parts}{share}; epsilon "
-            f"{self.epsilon_of_change:.6g}{delta} for changing one record"
+            f"epsilon {self.epsilon:g}{delta} for adding or removing one record, over {parts}{share}; "
+            f"epsilon {changed:.6g}{delta} for changing one record"
         )
 
     def document(self) -> dict[str, Any]:

@@ -163,10 +163,8 @@ class ControlledRounding(Protection):
         """Round every cell of every table."""
         rng = None if self.seed is None else np.random.default_rng(self.seed)
         labels = tables[0].shape[1]
-        if rng is None:
-            starts = np.array([secrets.randbelow(self.base) for _ in range(labels)])
-        else:
-            starts = rng.integers(0, self.base, labels)
+        draw = secrets.randbelow if rng is None else rng.integers
+        starts = np.array([draw(self.base) for _ in range(labels)], dtype=np.int64)
         rounded = [self._rounded(table, starts, rng) for table in tables]
         applied = AppliedProtection("rounding", self.base, len(tables), seeded=self.seed is not None)
         return rounded, applied
@@ -174,10 +172,8 @@ class ControlledRounding(Protection):
     def _rounded(
         self, table: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], rng: np.random.Generator | None
     ) -> npt.NDArray[np.int64]:
-        if rng is None:
-            keys = np.frombuffer(os.urandom(8 * table.size), dtype=np.uint64).reshape(table.shape)
-        else:
-            keys = rng.random(table.shape)
+        random = os.urandom(8 * table.size) if rng is None else rng.bytes(8 * table.size)
+        keys = np.frombuffer(random, dtype=np.uint64).reshape(table.shape)
         order = np.argsort(keys, axis=0, kind="stable")
         running = starts + np.cumsum(np.take_along_axis(table, order, axis=0), axis=0)
         steps = np.diff(running // self.base, axis=0, prepend=(starts // self.base)[None])

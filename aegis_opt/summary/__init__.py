@@ -9,7 +9,6 @@ AnySummary = Summary | ScoreSummary | ProtectedSummary
 """All that a summary file may hold."""
 
 __all__ = [
-    "AnySummary",
     "AttributeSummary",
     "MaskedTable",
     "MeasuredAttribute",

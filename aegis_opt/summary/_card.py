@@ -63,8 +63,8 @@ def card_of_protected(summary: ProtectedSummary, most: int | None = FEW) -> Card
     applied = summary.protection
     return Card(
         title=f"Protected summary with the label {summary.label!r}",
-        conclusion=f"It holds {int(report['tables'].sum()):,} masked tables of {len(report):,} attributes, for "
-        f"{len(summary.configurations):,} configurations; {applied.statement()}: {applied.budget()}.",
+        conclusion=f"It holds {int(report['tables'].sum()):,} masked tables of {len(report):,} attributes, "
+        f"for {len(summary.configurations):,} configurations; {applied.statement()}: {applied.budget()}.",
         columns=_COLUMNS,
         rows=rows,
         left=["attribute", "kind"],

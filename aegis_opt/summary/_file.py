@@ -36,9 +36,9 @@ from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
 VERSION = 5
-"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added privacy
-figures, version 5 protected counts. The lowest version that holds what a file needs is written, so that older
-readers read it."""
+"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
+privacy figures, version 5 protected counts. The lowest version that holds what a file needs is written, so
+that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""

@@ -57,9 +57,9 @@ def protected_summary(
             for attribute, mask in masks.items():
                 if mask.needs_counts:
                     raise InvalidOption(
-                        f"configuration {name!r} masks {attribute!r} with {mask!r}, which depends on how often "
-                        "values occur, and no noise covers that: choose its values by public knowledge, such "
-                        "as Generalize with a mapping"
+                        f"configuration {name!r} masks {attribute!r} with {mask!r}, which depends on how "
+                        "often values occur, and no noise covers that: choose its values by public "
+                        "knowledge, such as Generalize with a mapping"
                     )
     tables, chosen = masked_tables(counted)
     counts = counted.counts

@@ -25,8 +25,9 @@ def reconcile(tables: Sequence[IntArray]) -> list[IntArray]:
     first.)
 
     *Tables.* Of all X_i >= 0 whose columns add up to L, take the one of the least sum of squares
-    |X_i - C_i|^2. It is the projection of each column on a simplex, x = max(c + t, 0) for a number t. In whole
-    numbers that is the t rounded down, and one record more in as many cells, the largest first, as L asks for.
+    |X_i - C_i|^2. It is the projection of each column on a simplex, x = max(c + t, 0) for a number t. In
+    whole numbers that is the t rounded down, and one record more in as many cells, the largest first, as L
+    asks for.
 
     Parameters
     ----------
