@@ -1,9 +1,11 @@
-"""How far the order of protected summaries is from the true one.
+"""How far the order of protected summaries is from the true one: `python -m benchmarks.protected`.
 
-`python -m benchmarks.protected --data FOLDER`. For every data set, epsilon and draw of geometric noise: Kendall's tau between the true order of the
+For every data set, epsilon and draw of geometric noise: Kendall's tau between the true order of the
 configurations and that of the protected tables, reconciled as `advise` does it, and without reconciliation
-(each masked table by itself, negative counts as 0). The same for controlled rounding to base 5. The values of
-each column are taken as its public domain, and the draws come from seeds: an experiment, not a release.
+(each masked table by itself, negative counts as 0). The same for controlled rounding to base 5. `covered` is
+the share of the intervals of differences that hold the true one, `as good` how many configurations cannot be
+told from the winner. The values of each column are taken as its public domain, and the draws come from seeds:
+an experiment, not a release.
 """
 
 from __future__ import annotations
