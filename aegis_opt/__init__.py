@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aegis_opt import advisor as advisor
     from aegis_opt import analysis as analysis
     from aegis_opt import datasets as datasets
+    from aegis_opt import disclosure as disclosure
     from aegis_opt import distances as distances
     from aegis_opt import domain as domain
     from aegis_opt import errors as errors
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
     from aegis_opt.advisor import Advice, Advisor, advise
+    from aegis_opt.disclosure import audit
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
     from aegis_opt.masks import (
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         save_configurations,
     )
     from aegis_opt.measures import chi_square, g3_error, get_measure, mutual_information, tvd
+    from aegis_opt.privacy import check_privacy, search, search_curve
     from aegis_opt.problem import Problem, View
     from aegis_opt.release import apply_configuration, source_domains
     from aegis_opt.release._transformer import MaskingTransformer as MaskingTransformer
@@ -101,7 +104,9 @@ __all__ = [
     "View",
     "advise",
     "apply_configuration",
+    "audit",
     "available_solvers",
+    "check_privacy",
     "chi_square",
     "compare",
     "datasets",
@@ -115,6 +120,8 @@ __all__ = [
     "plot_ranking",
     "reconstruct",
     "save_configurations",
+    "search",
+    "search_curve",
     "source_domains",
     "summarize",
     "tvd",
@@ -124,6 +131,7 @@ _NAMES = {  # module: the names taken from it
     "advisor": "Advice Advisor advise",
     "analysis": "",
     "datasets": "",
+    "disclosure": "audit",
     "distances": "",
     "domain": "",
     "errors": "AegisError InfeasibleProblem UnknownSolver",
@@ -132,7 +140,7 @@ _NAMES = {  # module: the names taken from it
     "PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
     "load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
-    "privacy": "",
+    "privacy": "check_privacy search search_curve",
     "problem": "Problem View",
     "release": "apply_configuration source_domains",
     "release._transformer": "MaskingTransformer",  # not in __all__, because it needs scikit-learn
@@ -145,7 +153,10 @@ _NAMES = {  # module: the names taken from it
     "sources": "",
     "summary": "Summary summarize",
 }
-_later.place(f"{__name__}.report._plots", "plot_ranking plot_attributes")
+_later.place(
+    f"{__name__}.report._plots",
+    "plot_ranking plot_attributes plot_reconstruction plot_results plot_search_curve",
+)
 _later.place(f"{__name__}.report._record", "write_record")
 _MODULES = [module for module in _NAMES if "." not in module]
 _HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()}

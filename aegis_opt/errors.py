@@ -12,9 +12,11 @@ _MOST_NAMED = 100  # of what exists, in the text of an error
 __all__ = [
     "AdviceError",
     "AegisError",
+    "CertificateError",
     "ConfigurationError",
     "DatasetUnavailable",
     "InfeasibleProblem",
+    "InfeasibleSearch",
     "InvalidInput",
     "InvalidOption",
     "MaskError",
@@ -121,6 +123,26 @@ class InfeasibleProblem(AegisError, ValueError):
 
     totals: tuple[tuple[str, int, int], ...] = ()
     constraints: tuple[str, ...] = ()
+
+
+class InfeasibleSearch(AegisError, ValueError):
+    """No configuration satisfies the privacy rules; the text names what blocks and what would free it.
+
+    Attributes
+    ----------
+    least_suppression : float
+        The share of records that would have to be suppressed, at the least that was found.
+    blocking : tuple of str
+        Attributes whose coarsest candidate still leaves too many values apart.
+    """
+
+    def __init__(self, text: str, *, least_suppression: float = 1.0, blocking: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.least_suppression, self.blocking = least_suppression, blocking
+
+
+class CertificateError(InvalidInput):
+    """A certificate is malformed, is no proof, or is not of this table."""
 
 
 class RoundingImpossible(AegisError, ValueError):

@@ -23,7 +23,7 @@ import aegis_opt as ao
 from aegis_opt.advisor import Advisor
 from benchmarks.inputs import Input, load, machine, masked_rows
 
-MEASURES = ("mi", "chi2", "g3")
+MEASURES: tuple[ao.measures.MeasureName, ...] = ("mi", "chi2", "g3")
 Fit = Callable[[pd.Series, pd.Series, pd.DataFrame], npt.NDArray[np.float64]]
 
 

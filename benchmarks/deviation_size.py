@@ -13,10 +13,17 @@ from scipy.stats import kendalltau
 from aegis_opt.advisor import Advice, Advisor
 from aegis_opt.harness._truth import ScannedCase, scan_case
 from aegis_opt.measures import get_measure
-from aegis_opt.solvers.registry import available_solvers
+from aegis_opt.rounding import RoundingName
+from aegis_opt.solvers.registry import SolverName, available_solvers
 from benchmarks.inputs import folders, load, machine
 
-VARIANTS = (("ipf", None), ("ipf", "drawn"), ("smooth", None), ("smooth", "drawn"), ("auto", "drawn"))
+VARIANTS: tuple[tuple[SolverName, RoundingName | None], ...] = (
+    ("ipf", None),
+    ("ipf", "drawn"),
+    ("smooth", None),
+    ("smooth", "drawn"),
+    ("auto", "drawn"),
+)
 NAMED = {  # ordered attributes whose values are not nearly unique
     "air_quality": ("Temperature", "Humidity", "PM2.5", "PM10", "NO2", "SO2", "Population_Density"),
     "income": ("age", "education_num", "hours_per_week"),
@@ -34,7 +41,9 @@ class Outcome:
     seconds: float
 
     @classmethod
-    def of(cls, advisor: Advisor, case: ScannedCase, solver: str, rounding: str | None, seed: int) -> Outcome:
+    def of(
+        cls, advisor: Advisor, case: ScannedCase, solver: SolverName, rounding: RoundingName | None, seed: int
+    ) -> Outcome:
         """Ask the advisor, and look at the truth."""
         start = time.perf_counter()
         advice = advisor.advise(MEASURE, solver, "pooled", rounding, seed)

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 import aegis_opt as ao
-from aegis_opt.distances import distance
+from aegis_opt.distances import NormName, distance
 from aegis_opt.errors import RoundingImpossible
 from aegis_opt.rounding import ROUNDINGS
 from benchmarks.inputs import machine
 
-NORMS = ("l1", "l2", "linf")
+NORMS: tuple[NormName, ...] = ("l1", "l2", "linf")
 
 
 def problem_of(seed: int, n: int, k: int, groups: int) -> ao.Problem:

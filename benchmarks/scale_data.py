@@ -15,7 +15,7 @@ from aegis_opt.advisor import Advisor
 from aegis_opt.sources._duckdb_engine import connect
 from benchmarks.paper.datasets import scalability
 
-MEASURES = ("mi", "chi2", "g3")
+MEASURES: tuple[ao.measures.MeasureName, ...] = ("mi", "chi2", "g3")
 N_VALUES = 200
 _SLOPES = (2.0, 1.5, 1.0, 0.75, 0.5)
 
@@ -68,7 +68,7 @@ def bare_group_bys(path: Path, attributes: int) -> float:
 
 
 def library(
-    path: Path, configurations: ao.Configurations, measures: Sequence[str] = MEASURES
+    path: Path, configurations: ao.Configurations, measures: Sequence[ao.measures.MeasureName] = MEASURES
 ) -> dict[str, float]:
     """Summarise and advise for each measure; time the scan, the merging of rows and the advice."""
     marks = [time.perf_counter()]

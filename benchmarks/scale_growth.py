@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.charts import panels, save_png
 from benchmarks.scale_data import draw_configurations, library, make_parquet
 
 ROWS, ATTRIBUTES, CONFIGURATIONS = 100_000, 50, 50  # unless varied; with growing rows: 10 attributes
@@ -22,9 +23,9 @@ beside these, not divided by them):
                   reconstruction 15-20% of it, measures up to 53 s; linear.
   attributes      50 to 250: "increases steadily", dominated by masking.
   configurations  10 to 50: "approximately linearly", dominated by masking."""
-PAPER_ROWS = (  # rows, seconds, marker, what the paper says
-    (1_000_000, 400, "^", "paper, CPUs: more than 400 s"),
-    (10_000_000, 740, "*", "paper, with a GPU: masking"),
+PAPER_ROWS = (  # rows, seconds, what the paper says
+    (1_000_000, 400, "paper, CPUs: more than 400 s"),
+    (10_000_000, 740, "paper, with a GPU: masking"),
 )
 
 
@@ -63,39 +64,41 @@ def _slope(sizes: pd.Series, seconds: pd.Series) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def _short(size: int) -> str:
-    """Write 100000 as 100K."""
-    for unit, word in ((10**6, "M"), (10**3, "K")):
-        if size >= unit:
-            return f"{size // unit}{word}"
-    return str(size)
-
-
 def _draw(found: pd.DataFrame, path: Path) -> None:
-    import matplotlib
+    import altair as alt
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from aegis_opt.report.charts import _theme as theme
+    from aegis_opt.report.charts._figure import values
 
-    kinds = list(found["varied"].unique())
-    figure, axes = plt.subplots(1, len(kinds), figsize=(4 * len(kinds), 3.4), layout="constrained")
-    for axis, varied in zip(axes, kinds, strict=True):
-        runs = found[found["varied"] == varied]
-        for phase, style in zip(PHASES, ("o-", "s-", "^-", "k--"), strict=True):
-            slope = _slope(runs["size"], runs[phase])
-            axis.loglog(runs["size"], runs[phase], style, markersize=4, label=f"{phase} (slope {slope:.2f})")
+    charts = []
+    for varied, runs in found.groupby("varied", sort=False):
+        rows = [
+            {
+                "size": size,
+                "seconds": seconds,
+                "phase": f"{phase} (slope {_slope(runs['size'], runs[phase]):.2f})",
+            }
+            for phase in PHASES
+            for size, seconds in zip(runs["size"], runs[phase], strict=True)
+        ]
         if varied == "rows":
-            for rows, seconds, marker, words in PAPER_ROWS:
-                axis.loglog(rows, seconds, marker, color="grey", label=words)
-        axis.set_xticks(runs["size"], [_short(size) for size in runs["size"]])
-        axis.minorticks_off()
-        axis.set_xlabel(f"number of {varied}")
-        axis.grid(visible=True, which="major", alpha=0.3)
-        low, high = axis.get_ylim()
-        axis.set_ylim(low, high * (high / low) ** 0.35)  # room for the legend
-        axis.legend(fontsize="x-small", loc="upper left", ncols=2)
-    axes[0].set_ylabel("seconds")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+            rows += [{"size": n, "seconds": seconds, "phase": words} for n, seconds, words in PAPER_ROWS]
+        names = list(dict.fromkeys(row["phase"] for row in rows))
+        looks = {
+            "color": alt.Color("phase:N", sort=names, title=None, scale=alt.Scale(range=list(theme.HUES))),
+            "shape": alt.Shape("phase:N", sort=names, title=None, scale=alt.Scale(range=list(theme.SHAPES))),
+        }
+        base = alt.Chart(values(rows)).encode(
+            x=alt.X(
+                "size:Q",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(title=f"number of {varied}", values=runs["size"].tolist(), format="~s"),
+            ),
+            y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format=".3~g", tickCount=5)),
+        )
+        dots = base.mark_point(filled=True, size=40).encode(**looks)
+        charts.append(alt.layer(base.mark_line().encode(color=looks["color"]), dots, width=260, height=240))
+    save_png(
+        panels(charts, columns=len(charts)).resolve_scale(color="independent", shape="independent"), path
+    )
     print(f"\nDrawn in {path}")

@@ -56,7 +56,9 @@ def ratios(times: Times, name: str, other: str) -> str:
     return f"{wall:.2f} ({cpu:.2f})"
 
 
-def advice_by(source: Any, label: str | None, configurations: Any, score: str | None = None) -> ao.Advice:
+def advice_by(
+    source: Any, label: str | None, configurations: Any, score: ao.scores.ScoreName | None = None
+) -> ao.Advice:
     """Summarise and advise: by tables alone, or by a score that is shared instead of them."""
     shared: dict[str, Any] = {} if score is None else {"share": "scores", "scores": [score]}
     return ao.advise(ao.summarize(source, label, configurations, **shared), score or "auto")
@@ -82,7 +84,7 @@ def measure_pairs(path: str, attributes: int, repeats: int) -> Times:
     )
 
 
-def measure_memory(folder: str, score: str) -> float:
+def measure_memory(folder: str, score: ao.scores.ScoreName) -> float:
     """Score all configurations, and return the peak of the process in MiB."""
     data = load(folder)
     advice_by(data.source, data.label, data.configurations, score)

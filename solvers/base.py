@@ -250,6 +250,7 @@ class Reconstructor(ABC):
             choice=solution.choice,
             held_out=solution.held_out,
             warning=solution.warning,
+            problem=problem,
         )
 
     def _judge(

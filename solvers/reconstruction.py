@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt import _later
 from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt.problem._problem import Problem
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 __all__ = ["Reconstruction", "Status"]
 
@@ -69,6 +74,8 @@ class Reconstruction(Displayed):
         For each candidate of such a choice, how far its predictions of held-out views were from them.
     warning : str
         What the caller should know about how the table was made; else "".
+    problem : Problem or None
+        What the table was made for.
     """
 
     table: Any
@@ -86,6 +93,40 @@ class Reconstruction(Displayed):
     choice: str = ""
     held_out: Mapping[str, float] = field(default_factory=dict)
     warning: str = ""
+    problem: Problem | None = field(default=None, repr=False)
+
+    def plot(self, truth: npt.ArrayLike | None = None) -> LayerChart:
+        """Draw the table against the truth, where it is known, or else against the prior: a dot per cell.
+
+        On the dashed line, both are equal. Both axes have the scale of square roots, on which the chance of
+        counts is about as wide everywhere.
+
+        Parameters
+        ----------
+        truth : array_like, shape (n, k), optional
+            The raw table, if it is known.
+
+        Returns
+        -------
+        altair.LayerChart
+            Interactive in a notebook; ``chart.save("table.png")`` writes it, and .svg, .pdf and .html, too.
+
+        Raises
+        ------
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import aegis_opt as ao
+        >>> table = ao.datasets.worked_example_table()
+        >>> problem = ao.Problem.from_table(table, groups=[0, 0, 0, 1, 1, 1, 1, 1])
+        >>> chart = ao.reconstruct(problem).plot(truth=table)
+        >>> chart.to_dict()["title"]["text"]
+        'The reconstructed table has TVD 0.173 from the truth'
+        """
+        chart: LayerChart = _later.call("plot_reconstruction", self, truth=truth)
+        return chart
 
     @property
     def is_optimal(self) -> bool:

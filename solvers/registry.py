@@ -6,20 +6,35 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 from aegis_opt._options import instance
 from aegis_opt._plugins import load, offers
+from aegis_opt.distances import Distance, NormName
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
 from aegis_opt.problem._problem import Problem
-from aegis_opt.solvers.base import Capabilities, Reconstructor
+from aegis_opt.rounding import RoundingName
+from aegis_opt.solvers.base import Capabilities, OnConflict, Reconstructor
 from aegis_opt.solvers.reconstruction import Reconstruction
 
-__all__ = ["GROUP", "Solvers", "available_solvers", "get_reconstructor", "reconstruct", "solver_class"]
+__all__ = [
+    "GROUP",
+    "OwnOptions",
+    "SolverName",
+    "SolverOptions",
+    "Solvers",
+    "available_solvers",
+    "get_reconstructor",
+    "reconstruct",
+    "solver_class",
+]
 
 GROUP = "aegis_opt.solvers"
 
-_BUILT_IN = {
+SolverName = Literal["ipf", "convex", "integer", "smooth", "auto", "sampling"]
+"""The solvers of this package. `get_reconstructor` takes any name, also of a solver of another package."""
+
+_BUILT_IN: dict[SolverName, str] = {
     "ipf": "aegis_opt.solvers.ipf:IPF",
     "convex": "aegis_opt.solvers.convex:Convex",
     "integer": "aegis_opt.solvers.integer:Integer",
@@ -107,15 +122,42 @@ def get_reconstructor(solver: str | Reconstructor = "ipf", **options: Any) -> Re
     return kind(**options)
 
 
-def reconstruct(problem: Problem, solver: str | Reconstructor = "ipf", **options: Any) -> Reconstruction:
+class OwnOptions(TypedDict, total=False):
+    """The options of the solvers of this package, for type checkers; each solver has some of them."""
+
+    norm: NormName | Distance
+    on_conflict: OnConflict
+    engine: str | None
+    tolerance: float | None
+    time_limit: float | None
+    max_iterations: int
+    accelerate: bool
+    tie_break: Literal["l2", "none"]
+    order: int | tuple[int, ...]
+    weights: tuple[float, ...] | None
+    entropy: float
+    positions: Literal["values", "ranks"]
+
+
+class SolverOptions(OwnOptions, total=False):
+    """The same with the options that all solvers have."""
+
+    rounding: RoundingName | None
+    seed: int
+
+
+def reconstruct(
+    problem: Problem, solver: SolverName | Reconstructor = "ipf", **options: Unpack[SolverOptions]
+) -> Reconstruction:
     """Reconstruct the joint table of an attribute and the label from what is known about it.
 
     Parameters
     ----------
     problem : Problem
         Views, histogram, prior.
-    solver : str
-        One of `available_solvers()`.
+    solver : str or Reconstructor
+        One of `available_solvers()`. Type checkers know the names of this package and their options; for one
+        of another package, give them ``get_reconstructor(name, ...)``.
     **options
         As in `get_reconstructor`.
 

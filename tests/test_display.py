@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.cells import cell_len
 
 import aegis_opt as ao
 from aegis_opt._display import Card, escaped_markdown
+from aegis_opt.harness import Case, ComparisonSettings, run_comparison
 
 EVIL = '<script>alert("1")</script>|*&\x1b[31m\u202e'
 
@@ -35,7 +37,11 @@ def shown_objects() -> dict[str, Any]:
     problem = ao.Problem.from_table(
         pd.DataFrame([[3, 1], [2, 2], [0, 5]], index=[EVIL, "b", "c"], columns=["<i>", "n"]), [0, 0, 1]
     )
+    settings = ComparisonSettings(solvers=["ipf", "ipf+controlled", "random"], measures=["mi", "g3"])
+    results = run_comparison([Case.of(evil_frame(), "y<b>", configurations, name=EVIL)], settings)
     return {
+        "Results": results,
+        "Results of tables alone": replace(results, advice=results.advice.iloc[:0]),
         "Advice": ao.advise(summary, "mi"),
         "Advice by auto": ao.advise(summary),
         "Advice without a winner": ao.advise(summary, "mi", scope="single"),
@@ -124,6 +130,17 @@ def test_the_conclusion_of_an_advice_comes_first_and_says_how_certain_it_is() ->
     runner_up = proved.ranking["configuration"][1]
     assert f"{runner_up} comes next" in proved._repr_html_()
     assert "comes next" not in unsure._repr_html_()
+
+
+def test_results_say_who_loses_least_and_what_did_not_count() -> None:
+    settings = ComparisonSettings(solvers=["ipf", "random"], scopes=["pooled", "single"], histograms=[True])
+    results = run_comparison([Case.of(ao.datasets.clinic(300))], settings)
+    text = " ".join(str(results).split())
+    assert "ipf (pooled, with histograms) loses least: 0.0% of what a random choice loses" in text
+    assert "1 advisor runs named no winner, and count as a random choice." in text
+    assert repr(results) == "<Results: 4 advisor runs, 39 reconstructions on clinic>"
+    frame = ao.compare(ao.datasets.clinic(300), solvers=["ipf"])
+    assert type(frame) is pd.DataFrame  # a tidy frame, which shows itself
 
 
 def test_ties_of_the_first_place_are_named() -> None:

@@ -76,7 +76,10 @@ def test_a_later_room_is_called_only_by_methods_that_are_known() -> None:
     assert found == {
         "advisor: plot": "plot_ranking",
         "advisor: plot_attributes": "plot_attributes",
+        "privacy: plot": "plot_search_curve",
         "advisor: report": "write_record",
+        "harness: plot": "plot_results",
+        "solvers: plot": "plot_reconstruction",
     }
     assert set(found.values()) == set(_later._PLACES)
     for name, module in _later._PLACES.items():

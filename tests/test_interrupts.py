@@ -342,7 +342,9 @@ def test_work_in_other_threads_ends_when_the_main_thread_is_interrupted(
         took = time.monotonic() - begin
     finally:
         process.kill()
-    assert process.returncode in (-signal.SIGINT, 1), err  # 1 where a thread was the last to end
+    # 1 where a thread runs `exec` while Python ends, as a late import of a dataclass does: CPython then
+    # forgets that it ends by Ctrl-C
+    assert process.returncode in (-signal.SIGINT, 1), err
     assert "KeyboardInterrupt" in err
     assert took < LIMIT
 

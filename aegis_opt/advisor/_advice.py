@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt import _later
@@ -41,8 +42,8 @@ class Advice(Displayed):
         beside it where the unmasked tables are known, else it is NaN. Scores with folds, and ``bootstrap``,
         add difference, difference_low and difference_high: how far the configuration is behind the winner,
         in the mean of the folds or by the tables, and the 95% interval. `r2_gcv` is judged by the folds of
-        `r2_cv`, where these are shared. Protected tables add them, too, for what the protection changes, and
-        rank_low and rank_high.
+        `r2_cv`, where these are shared. Privacy figures that were shared are columns such as k_anonymity.
+        Protected tables add differences, too, for what the protection changes, and rank_low and rank_high.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -69,6 +70,9 @@ class Advice(Displayed):
     changes : SingleChanges or None
         The score after every change of one mask, which `explain` and `suggest` rest on; None where it is not
         known.
+    excluded : DataFrame
+        Columns configuration and reason: the configurations that are out of the ranking because they fail a
+        privacy rule that was required.
     by_mi : Advice or None
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
@@ -97,6 +101,7 @@ class Advice(Displayed):
     changes: SingleChanges | None = None
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    excluded: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["configuration", "reason"]))
     summary: AnySummary | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
@@ -281,6 +286,7 @@ class Advice(Displayed):
             "deviations": dict(zip(self.deviations.index, records(self.deviations), strict=True)),
             "attributes": records(self.attributes),
             "equivalent": list(self.equivalent),
+            "excluded": records(self.excluded),
             "seconds": dict(self.seconds),
         }
         return document if self.by_mi is None else document | {"by_mi": self.by_mi.to_dict()}
@@ -391,4 +397,5 @@ class Advice(Displayed):
 
 def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return the rows of a frame as JSON-ready values; what is not known is None."""
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+    known = frame.notna() & (frame != np.inf)
+    return frame.astype(object).where(known, None).to_dict("records")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from aegis_opt.advisor._question import (
     replicate_count,
     use_histograms,
 )
+from aegis_opt.advisor._require import excluded_frame, judged, required, with_figures
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
     DEGENERATE,
@@ -53,13 +54,17 @@ from aegis_opt.advisor._words import (
     warnings_about_tables,
 )
 from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
-from aegis_opt.measures import Measure, available_measures, chance_share, get_measure
+from aegis_opt.measures import Measure, MeasureName, available_measures, chance_share, get_measure
+from aegis_opt.privacy import PrivacyRule
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.scores import Score, available_scores
+from aegis_opt.rounding import RoundingName
+from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
+from aegis_opt.solvers.registry import OwnOptions, SolverName
 from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, SharedScore, Summary
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
+from aegis_opt.summary._restricted import restricted_summary
 
 _LOG = logging.getLogger(__name__)
 
@@ -97,27 +102,33 @@ class Advisor:
         if isinstance(summary, ProtectedSummary):
             summary = summary._reconciled
         self.summary = summary
+        self._parts: dict[tuple[str, ...], Advisor] = {}
         if isinstance(summary, Summary):
             self._solved = SolvedTables(summary)
 
     def advise(
         self,
-        measure: str | Measure | Score = "auto",
-        solver: str | Reconstructor | None = None,
+        measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
+        solver: SolverName | Reconstructor | None = None,
         scope: Scope | None = None,
-        rounding: str | None = None,
+        rounding: RoundingName | None = None,
         seed: int = 0,
         *,
         replicates: int | None = None,
         histograms: bool | None = None,
         chance: bool = False,
         bootstrap: int | None = None,
+        require: PrivacyRule | Iterable[PrivacyRule] | None = None,
         progress: Progress | bool | None = None,
-        **options: Any,
+        **options: Unpack[OwnOptions],
     ) -> Advice:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
+        advisor, reasons = self, None
+        if require is not None:
+            kept, reasons = judged(self.summary, require)
+            advisor = self if len(kept) == len(self.summary.configurations) else self._restricted(kept)
         with reporting(progress, "advising") as report:
-            advice = self._advise(
+            advice = advisor._advise(
                 measure,
                 seed,
                 {
@@ -132,11 +143,14 @@ class Advisor:
                 bootstrap=bootstrap,
                 progress=report,
             )
-        given = {"measure": measure, "solver": solver, "scope": scope, "rounding": rounding, "seed": seed}
+        given: dict[str, object] = {"measure": measure, "solver": solver, "scope": scope}
+        given |= {"rounding": rounding, "seed": seed}
         given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
-        given |= {"bootstrap": bootstrap, **options}
+        given |= {"bootstrap": bootstrap, "require": required(require), **options}
         asked = {name: _plain(value) for name, value in given.items() if value is not None}
-        advice = replace(advice, summary=self.protected or self.summary, asked=self._read_from | asked)
+        advice = replace(advice, summary=advisor.protected or advisor.summary, asked=self._read_from | asked)
+        if reasons is not None:
+            advice = replace(advice, excluded=excluded_frame(reasons))
         winner = "no winner" if advice.best is None else f"best {advice.best!r}"
         _LOG.info("ranked %d configurations by %s: %s", len(advice.ranking), advice.measure, winner)
         return advice
@@ -185,6 +199,8 @@ class Advisor:
             advice = self._by_tables(chosen, seed, given, bootstrap, progress)
         else:
             advice = by_measure(self._shared_measure(chosen), summary)
+        if summary.privacy is not None:
+            advice = replace(advice, ranking=with_figures(advice.ranking, summary.privacy))
         advice = self._with_attribute_warnings(advice, chance=chance)
         if measure != "auto":
             return advice
@@ -192,6 +208,13 @@ class Advisor:
             beside = self.advise("mi", seed=seed, progress=progress, **given)
             advice = compared_with_mi(advice, beside, partial(chance_of_mi, summary))
         return advice
+
+    def _restricted(self, configurations: list[str]) -> Advisor:
+        """Return the advisor about some of the configurations, which is kept."""
+        key = tuple(configurations)
+        if key not in self._parts:
+            self._parts[key] = Advisor(restricted_summary(self.summary, configurations))
+        return self._parts[key]
 
     @property
     def _numbers(self) -> ScoreSummary | None:
@@ -480,18 +503,19 @@ def _plain(value: Any) -> Any:
 
 def advise(
     summary: AnySummary | str | os.PathLike[str],
-    measure: str | Measure | Score = "auto",
-    solver: str | Reconstructor | None = None,
+    measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
+    solver: SolverName | Reconstructor | None = None,
     scope: Scope | None = None,
-    rounding: str | None = None,
+    rounding: RoundingName | None = None,
     seed: int = 0,
     *,
     replicates: int | None = None,
     histograms: bool | None = None,
     chance: bool = False,
     bootstrap: int | None = None,
+    require: PrivacyRule | Iterable[PrivacyRule] | None = None,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[OwnOptions],
 ) -> Advice:
     """Rank masking configurations by how much predictive utility they keep.
 
@@ -544,6 +568,11 @@ def advise(
         applied to the same draw. Tables do not say how attributes depend on each other given the label, so
         that they are independent given the label here: where attributes repeat each other, these intervals
         are too narrow. Where the true difference is close to 0 they are wider than they need be.
+    require : PrivacyRule or sequence of PrivacyRule, optional
+        Privacy rules, such as ``ao.privacy.KAnonymity(5)``, of which the provider shared the figures
+        (``summarize(rules=...)``). Configurations that fail are out of the ranking (`Advice.excluded` lists
+        them). The level may differ from that of the rule that was shared: with figures of k-anonymity, any k
+        can be required.
     progress : bool or callable, optional
         True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
         function is called with (what, done, of how many).
@@ -578,6 +607,7 @@ def advise(
         histograms=histograms,
         chance=chance,
         bootstrap=bootstrap,
+        require=require,
         progress=progress,
         **options,
     )

@@ -15,7 +15,7 @@ WITHOUT_CHANCE = ("mi_loo", "g3_loo", "mi_corrected", "chi2_corrected", "cramers
 """Measures that do not count what shuffled labels would give, too."""
 
 _WORTH_A_LOOK = 0.25  # rough share of chance in mi, below which the exact one is never above a half
-_MOST_CELLS = 5_000  # of a table that is drawn many times to tell how much of a measure is chance
+_MOST_CELLS = 10_000  # of all tables that are drawn many times to tell how much of a measure is chance
 _MOST_NAMED = 5
 
 
@@ -30,11 +30,13 @@ def mostly_chance(measure: Measure, summary: Summary | ScoreSummary) -> list[str
     if isinstance(summary, ScoreSummary):
         shares = {name: attribute.chance.get(measure.name) for name, attribute in summary.attributes.items()}
         return [name for name, known in shares.items() if known and max(v or 0.0 for v in known) > 0.5]
-    found = []
+    found, drawn = [], 0
     for name, attribute in summary.attributes.items():
         table = max((shared.joint for shared in attribute.tables), key=len)
-        quick = measure.name in ("mi", "chi2") or table.size <= _MOST_CELLS
-        if quick and _may_be_chance(table) and chance_share(measure, table) > 0.5:
+        if not _may_be_chance(table):
+            continue
+        drawn += 0 if measure.name in ("mi", "chi2") else table.size  # these two have a formula
+        if drawn <= _MOST_CELLS and chance_share(measure, table) > 0.5:
             found.append(name)
     return found
 

@@ -20,6 +20,7 @@ from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges
+from aegis_opt.advisor._require import excluded_frame
 from aegis_opt.errors import AdviceError, SummaryError
 from aegis_opt.summary import AnySummary, ScoreSummary
 from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, summary_of_document
@@ -104,6 +105,7 @@ def _document(advice: Advice) -> dict[str, Any]:
         },
         "seconds": dict(advice.seconds),
         "asked": dict(advice.asked),
+        "excluded": dict(advice.excluded.itertuples(index=False, name=None)),
     }
 
 
@@ -181,7 +183,18 @@ def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | Non
         seconds=_seconds(_entry(part, "seconds", dict, where), where),
         summary=summary,
         asked=_asked(_entry(part, "asked", dict, where), where),
+        excluded=_excluded(part, where),
     )
+
+
+def _excluded(part: Any, where: str) -> pd.DataFrame:
+    """Read what was left out for its lack of privacy; the first files do not have it."""
+    reasons = _entry(part, "excluded", dict, where) if "excluded" in part else {}
+    for name, reason in reasons.items():
+        if not isinstance(reason, str):
+            raise AdviceError(f"{where} excludes {shown(name)} for {shown(reason)}: {_WAY_OUT}")
+        _text(name), _text(reason)
+    return excluded_frame(reasons)
 
 
 def _entry(mapping: Any, key: str, types: type | tuple[type, ...], where: str) -> Any:

@@ -93,7 +93,7 @@ def contradiction(measure: Measure, deviation: Deviation, best: str | None) -> s
     if abs(values[first] - values[best]) <= TIE * deviation.size:
         return ""
     return (
-        f"contradicted: this estimate puts {best} first, but {proved} (mean {measure.title} of the masked "
+        f"disproved: this estimate puts {best} first, but {proved} (mean {measure.title} of the masked "
         f"attributes {values[first]:.4g}, against {values[best]:.4g}); take the proved one, which "
         f"measure={measure.name!r} with scope='pooled' gives."
     )

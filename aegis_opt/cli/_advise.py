@@ -19,10 +19,13 @@ from aegis_opt.cli._ranking import (
     verdict,
 )
 from aegis_opt.errors import InvalidOption
+from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.report import plot_ranking
 from aegis_opt.report._plots import require_altair
 from aegis_opt.solvers.registry import get_reconstructor
 from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
+
+_MOST_EXCLUDED = 5
 
 
 def run_advise(arguments: argparse.Namespace) -> None:
@@ -42,6 +45,7 @@ def run_advise(arguments: argparse.Namespace) -> None:
             histograms=False if arguments.no_histograms else None,
             chance=arguments.chance,
             bootstrap=arguments.bootstrap,
+            require=[rule_from_spec(spec) for spec in arguments.require] if arguments.require else None,
             progress=report,
             **options,
         )
@@ -98,6 +102,10 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
     if arguments.by_attribute and "disclosed" in advice.attributes:
         show_table(console, attribute_table(advice))
     facts = verdict(advice, summary)
+    for name, why in advice.excluded.head(_MOST_EXCLUDED).itertuples(index=False):
+        facts.append(("Excluded", f"{name}: {why}"))
+    if (more := len(advice.excluded) - _MOST_EXCLUDED) > 0:
+        facts.append(("Excluded", f"{more} more: --json lists them"))
     if arguments.explain is not None:
         name = _explained(arguments)
         show_table(console, explanation_table(advice, name), width=80)

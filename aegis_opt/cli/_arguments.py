@@ -82,6 +82,14 @@ def key_value(text: str) -> tuple[str, Any]:
     return key, value
 
 
+def privacy_rule(text: str) -> dict[str, Any]:
+    """Read a privacy rule by its parameters, such as k=5 or l=2,kind=entropy."""
+    parameters = [key_value(part) for part in text.split(",")]
+    if len(dict(parameters)) < len(parameters):
+        raise argparse.ArgumentTypeError(f"names a parameter twice: {text!r}")
+    return dict(parameters)
+
+
 def attribute_order(text: str) -> tuple[str, str | list[str]]:
     """Read attribute=value,value,...: an order by its values, quoted where they have commas, or by a word."""
     attribute, separator, written = text.partition("=")

@@ -19,12 +19,17 @@ def run_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is not None:
         _print_sql(arguments, configuration)
         return
+    counted: list[tuple[int, int]] = []
     with stoppable(), progress(arguments, f"masking {arguments.source}") as report:
         output = apply_configuration(
             arguments.source,
             configuration,
             output=arguments.output,
             escape_formulas=bool(arguments.escape_formulas),
+            suppress_below=arguments.suppress_below,
+            quasi_identifiers=arguments.quasi_identifier,
+            suppressed="blank" if arguments.blank else "drop",
+            on_suppressed=None if arguments.suppress_below is None else lambda *n: counted.append(n),
             progress=report,
         )
     if arguments.json:
@@ -33,6 +38,7 @@ def run_mask(arguments: argparse.Namespace) -> None:
                 "file": arguments.output,
                 "bytes": os.path.getsize(output),
                 "configuration": configuration.name,
+                **({"suppressed": counted[0][0]} if counted else {}),
                 "masks": {name: mask.to_spec() for name, mask in configuration.items()},
             }
         )
@@ -43,13 +49,26 @@ def run_mask(arguments: argparse.Namespace) -> None:
         f"({size_of(output)})",
         soft_wrap=True,
     )
+    for gone, n_records in counted:
+        make_console().print(
+            f"{gone:,} of {n_records:,} records are suppressed, because fewer than "
+            f"{arguments.suppress_below:,} share their masked values.",
+            soft_wrap=True,
+        )
 
 
 def _print_sql(arguments: argparse.Namespace, configuration: Configuration) -> None:
     table = arguments.table or Path(arguments.source).name.partition(".")[0]
     with progress(arguments, f"reading {arguments.source}"):
         domains = source_domains(arguments.source, configuration)
-        sql = configuration.to_sql(arguments.sql, table, columns(arguments.source), domains)
+        sql = configuration.to_sql(
+            arguments.sql,
+            table,
+            columns(arguments.source),
+            domains,
+            suppress_below=arguments.suppress_below,
+            quasi_identifiers=arguments.quasi_identifier,
+        )
     if arguments.json:
         print_json({"configuration": configuration.name, "dialect": arguments.sql, "sql": sql})
     else:

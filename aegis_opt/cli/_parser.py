@@ -17,6 +17,7 @@ from aegis_opt.cli._arguments import (
     number,
     number_or_all,
     number_or_word,
+    privacy_rule,
     refuse_given,
     whole_number,
 )
@@ -91,7 +92,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for add in (_demo, _generate, _summarize, _advise, _mask, _compare, _report, _solvers):
+    for add in (
+        _demo,
+        _generate,
+        _summarize,
+        _audit,
+        _advise,
+        _check,
+        _search,
+        _verify,
+        _mask,
+        _compare,
+        _report,
+        _solvers,
+    ):
         add(commands)
     return parser
 
@@ -197,6 +211,7 @@ def _summarize(commands: Commands) -> None:
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
+    _rules(add, "--rule")
     epsilon = "add noise to every count: differentially private with this loss in all (needs opendp)"
     add("--epsilon", type=number, metavar="E", help=epsilon)
     mechanism = "kind of noise (default geometric)"
@@ -240,6 +255,8 @@ def _advise(commands: Commands) -> None:
     add("--top", type=number_or_all, default=10, metavar="N", help=top)
     bootstrap = "resample the tables so often, to say what they cannot tell apart (such as 200)"
     add("--bootstrap", type=whole_number(2), metavar="B", help=bootstrap)
+    required = "privacy rule that configurations must satisfy, such as k=5; its figures must be shared"
+    add("--require", **_rule(required))
     add("--by-attribute", action="store_true", help="also show the deviation of each attribute")
     add("--chance", action="store_true", help="warn of attributes whose measure is mostly chance")
     explain = (
@@ -257,6 +274,89 @@ def _check_advise(arguments: argparse.Namespace) -> None:
             arguments.refuse(f"argument --option: {key} is given twice")
         if key in ("measure", "solver", "scope", "rounding", "seed", "replicates", "bootstrap"):
             arguments.refuse(f"argument --option: {key} is no option of the solver, write --{key}")
+
+
+def _audit(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "audit",
+        "show what a summary discloses, before it is shared",
+        "A count of the raw joint table of an attribute and the label is pinned where every table that\n"
+        "agrees with all that is shared has the same. Small pinned counts may point at persons.",
+    ).add_argument
+    add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--small", type=whole_number(2), default=5, metavar="N", help="counts below are small (default 5)")
+    add("--cells", **_file("table of the range of every cell to write", ".csv", ".parquet"))
+
+
+def _check(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "check",
+        "check which configurations satisfy privacy rules",
+        "Records whose masked quasi-identifiers are all equal form a class. Each rule is about the classes:\n"
+        "k=5 asks for 5 records in each, l=2 for two sensitive values (kind=entropy or recursive), t=0.2\n"
+        "for almost the shares of the whole table (ordered=true), delta=1 and beta=1 for shares that differ\n"
+        "by no more than that. The exit code is 0 whether or not they hold.",
+        check_orders,
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--configurations", required=True, metavar="FILE", help="configuration file")
+    add("--label", help="column of the class label (default: the one that the configurations name)")
+    _rules(add, "--rule", required=True)
+    _order(add)
+
+
+def _search(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "search",
+        "find the best configuration of all combinations, with a proof",
+        "The folder has one hierarchy per attribute in it, ATTRIBUTE.csv: no header, one row per value,\n"
+        "the value and then ever coarser ones. Of all combinations of levels that satisfy the privacy\n"
+        "rules, the one that loses least of the measure is found, and proved if there is time. Ctrl-C\n"
+        "shows the best so far with its gap.",
+        check_orders,
+    ).add_argument
+    add("source", metavar="SOURCE", help=_SOURCE)
+    add("--label", required=True, help="column of the class label")
+    add("--hierarchies", required=True, metavar="FOLDER", help="folder of hierarchies, ATTRIBUTE.csv")
+    only = "search only this attribute; may be repeated (default: all that have a hierarchy)"
+    add("--attribute", action="append", metavar="NAME", help=only)
+    add("--k", type=whole_number(1), metavar="K", help="records that every class must have (default 5)")
+    _rules(add, "--rule")
+    add("--measure", default="mi", help="measure that is to be kept (default mi; see aegis-opt solvers)")
+    add("--time-limit", type=float, metavar="SECONDS", help="time after which the best so far is shown")
+    add("--seed", **_seed("seed of the random numbers that stand for classes"))
+    _order(add)
+    add("-o", "--output", **_file("configuration file to write", ".json", ".yaml", ".yml"))
+    add("--certificate", **_file("certificate to write", ".json"))
+
+
+def _verify(commands: Commands) -> None:
+    add = _add_command(
+        commands,
+        "verify",
+        "verify the certificate of a search",
+        "The certificate is compared with the table by SQL, and its clauses are solved as an integer\n"
+        "program; no code of the search is used. The exit code is 0 only if it is a proof.",
+    ).add_argument
+    add("certificate", metavar="CERTIFICATE", help="certificate that search has written (.json)")
+    add("source", metavar="SOURCE", help=_SOURCE)
+
+
+def _rules(add: Callable[..., Any], option: str, *, required: bool = False) -> None:
+    """Add the options of privacy rules that are checked on a table."""
+    add(option, **_rule("privacy rule, such as k=5 or l=2,kind=entropy"), required=required)
+    known = "column that an attacker may know; may be repeated (default: all that are masked)"
+    add("--quasi-identifier", action="append", metavar="NAME", help=known)
+    add("--sensitive", metavar="NAME", help="column that nobody may learn (default: the label)")
+    share = "share of the records that may be suppressed (default 0)"
+    add("--suppression", type=float, metavar="SHARE", help=share)
+
+
+def _rule(what: str) -> dict[str, Any]:
+    return {"type": privacy_rule, "action": "append", "metavar": "RULE", "help": f"{what}; may be repeated"}
 
 
 def _mask(commands: Commands) -> None:
@@ -282,11 +382,22 @@ def _mask(commands: Commands) -> None:
         default=None,
         help="put ' before texts of a CSV file that a spreadsheet would take for a formula",
     )
+    below = "suppress the records of classes with fewer than K records"
+    parser.add_argument("--suppress-below", type=whole_number(1), metavar="K", help=below)
+    known = "column that an attacker may know; may be repeated (default: all that are masked)"
+    parser.add_argument("--quasi-identifier", action="append", metavar="NAME", help=known)
+    blank = "keep suppressed records, with missing values in place of their quasi-identifiers"
+    parser.add_argument("--blank", action="store_true", default=None, help=blank)
 
 
 def _check_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is None:
         refuse_given(arguments, {"--table": arguments.table}, "it is the table of --sql")
+    suppression = {"--quasi-identifier": arguments.quasi_identifier, "--blank": arguments.blank}
+    if arguments.suppress_below is None:
+        refuse_given(arguments, suppression, "it is about --suppress-below")
+    if arguments.sql is not None:
+        refuse_given(arguments, {"--blank": arguments.blank}, "the SELECT leaves suppressed records out")
     if arguments.sql is not None or arguments.output.lower().endswith((".parquet", ".pq")):
         refuse_given(
             arguments, {"--escape-formulas": arguments.escape_formulas}, "it is for CSV and TSV files"

@@ -20,6 +20,7 @@ from aegis_opt.cli._output import (
     stoppable,
 )
 from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy, Protection
+from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary, summarize
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
@@ -45,6 +46,10 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             unmasked=arguments.unmasked,
             digits=arguments.digits,
             explain=arguments.explain,
+            rules=[rule_from_spec(spec) for spec in arguments.rule] if arguments.rule else None,
+            quasi_identifiers=arguments.quasi_identifier,
+            sensitive=arguments.sensitive,
+            suppression=arguments.suppression or 0.0,
             protect=_protection(arguments),
             domains=domains_of(arguments) or None,
             max_values=arguments.max_values,

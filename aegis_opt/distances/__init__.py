@@ -22,6 +22,7 @@ from aegis_opt.distances._huber import Huber
 from aegis_opt.distances._minkowski import L1, L2, Linf, Lp
 from aegis_opt.distances._registry import (
     NORMS,
+    NormName,
     available_distances,
     distance,
     get_distance,
@@ -42,6 +43,7 @@ __all__ = [
     "Linf",
     "Lp",
     "Neyman",
+    "NormName",
     "Pearson",
     "ReverseKL",
     "Roughness",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -93,7 +96,7 @@ class Distance(ABC):
         """Distance of a table from a prior of the same shape."""
 
     @abstractmethod
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write the distance in cvxpy, for a variable `x` (n x k) and a prior `u`: one convex number."""
 
     def for_problem(self, problem: Posed) -> Distance:
@@ -153,7 +156,7 @@ class WeightableDistance(Distance):
         """Distance with a weight for each cell; None is 1."""
 
     @abstractmethod
-    def weighted_expression(self, x: Any, u: FloatArray, weights: FloatArray | None) -> Any:
+    def weighted_expression(self, x: Expression, u: FloatArray, weights: FloatArray | None) -> Expression:
         """Write it in cvxpy; None is 1."""
 
     def value(self, table: npt.ArrayLike, prior: npt.ArrayLike) -> float:
@@ -161,7 +164,7 @@ class WeightableDistance(Distance):
         X, U = np.asarray(table, dtype=np.float64), np.asarray(prior, dtype=np.float64)
         return self.weighted_value(X, U, None)
 
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write the distance (or what is least where it is) in cvxpy."""
         return self.weighted_expression(x, u, None)
 
@@ -191,7 +194,7 @@ class BoundDistance(Distance):
         weights = None if self.weights is None else self.weights[chosen]
         return self._distance.weighted_value(X[chosen], U[chosen], weights)
 
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write it in cvxpy; cells that do not count are left out by a prior of 0."""
         counted = u if self.cells is None else np.where(self.cells, u, 0.0)
         return self._distance.weighted_expression(x, counted, self.weights)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aegis_opt.distances._base import FloatArray
 from aegis_opt.distances._separable import SeparableDistance
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 
 class Pearson(SeparableDistance):
@@ -38,7 +41,7 @@ class Pearson(SeparableDistance):
     def step(self, b: FloatArray, u: FloatArray) -> FloatArray:
         return (2.0 * (b - u) + 1.0) / u
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         root = np.sqrt(u)
@@ -73,7 +76,7 @@ class Neyman(SeparableDistance):
             fitted: FloatArray = u / np.sqrt(np.maximum(1.0 - slope, 0.0))
         return fitted
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return x - 2.0 * u + cp.multiply(u**2, cp.inv_pos(x))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aegis_opt.distances._base import FloatArray
 from aegis_opt.distances._separable import SeparableDistance
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 _STEEPEST = 500.0  # logarithm up to which exp does not overflow, with room for sums
 
@@ -59,7 +62,7 @@ class KL(SeparableDistance):
         slope: FloatArray = rest + np.log((b + 1.0) / u) - 1.0
         return slope
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.kl_div(x, u)
@@ -98,7 +101,7 @@ class ReverseKL(SeparableDistance):
             fitted: FloatArray = u / np.maximum(1.0 - slope, 0.0)
         return fitted
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.kl_div(u, x)
@@ -139,7 +142,7 @@ class Hellinger(SeparableDistance):
         slope: FloatArray = 1.0 - 2.0 * np.sqrt(u) / (np.sqrt(b + 1.0) + np.sqrt(b))
         return slope
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return x + u - 2.0 * cp.multiply(np.sqrt(u), cp.sqrt(x))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from aegis_opt._options import number
 from aegis_opt.distances._base import FloatArray
 from aegis_opt.distances._minkowski import plain
 from aegis_opt.distances._separable import SeparableDistance
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 
 class Huber(SeparableDistance):
@@ -61,7 +64,7 @@ class Huber(SeparableDistance):
         slope: FloatArray = np.where(flat, self.delta * np.sign(below), super().step(b, u))
         return slope
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.huber(x - u, self.delta) / 2.0

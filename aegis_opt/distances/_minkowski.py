@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from aegis_opt._options import number
 from aegis_opt.distances._base import FloatArray, WeightableDistance
 from aegis_opt.distances._separable import SeparableDistance
 from aegis_opt.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 
 def plain(value: float) -> str:
@@ -52,7 +55,7 @@ class L1(SeparableDistance):
         slope: FloatArray = np.clip(2.0 * (b - u) + 1.0, -1.0, 1.0)
         return slope
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.abs(x - u)
@@ -103,7 +106,7 @@ class Lp(SeparableDistance):
         root: FloatArray = np.maximum(total, 0.0) ** (1.0 / self.p)
         return root
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.power(cp.abs(x - u), self.p)
@@ -143,7 +146,7 @@ class L2(Lp):
     def step(self, b: FloatArray, u: FloatArray) -> FloatArray:
         return 2.0 * (b - u) + 1.0
 
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         import cvxpy as cp
 
         return cp.square(x - u)
@@ -167,7 +170,7 @@ class Linf(WeightableDistance):
         difference = np.abs(table - prior)
         return float((difference if weights is None else weights * difference).max(initial=0.0))
 
-    def weighted_expression(self, x: Any, u: FloatArray, weights: FloatArray | None) -> Any:
+    def weighted_expression(self, x: Expression, u: FloatArray, weights: FloatArray | None) -> Expression:
         """Largest absolute difference in cvxpy, each times its weight."""
         import cvxpy as cp
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal
 
 import numpy.typing as npt
 
@@ -31,6 +32,10 @@ _DISTANCES: dict[str, Distance | type[Distance]] = {
     "huber": Huber,
     "roughness": Roughness,
 }
+NormName = Literal[
+    "kl", "reverse_kl", "chi2", "neyman", "hellinger", "l1", "l2", "linf", "lp", "huber", "roughness"
+]
+"""The distances of this package. One of another package, or one with a parameter, is given as an object."""
 NORMS = tuple(_DISTANCES)
 """Names of the distances of this package; "lp", "huber" and "roughness" take a parameter, as in "lp=1.5"."""
 

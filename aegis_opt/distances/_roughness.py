@@ -35,6 +35,7 @@ from aegis_opt.distances._divergences import KL
 from aegis_opt.errors import InvalidOption
 
 if TYPE_CHECKING:
+    from cvxpy import Expression
     from scipy import sparse
 
 FEWEST_PLACED = 3  # values with a place: between two, the smoothest table is that of maximum entropy
@@ -88,7 +89,7 @@ class Roughness(Distance):
         U = np.asarray(prior, dtype=np.float64)
         return self._by_steps(U).value(table, U)
 
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write it in cvxpy for such a table."""
         return self._by_steps(u).expression(x, u)
 
@@ -171,7 +172,7 @@ class _AlongPositions(Distance):
         shares = np.asarray(table, dtype=np.float64)[self._curves.rows] / self._curves.records[:, None]
         return float(self._weights @ ((self._matrix @ shares) ** 2).sum(axis=1))
 
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write it in cvxpy."""
         import cvxpy as cp
         from scipy.sparse import diags_array

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aegis_opt.distances._base import BoundDistance, Distance, FloatArray, Posed, WeightableDistance
 from aegis_opt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 
 class SeparableDistance(WeightableDistance):
@@ -50,7 +53,7 @@ class SeparableDistance(WeightableDistance):
         """
 
     @abstractmethod
-    def cell_expression(self, x: Any, u: FloatArray) -> Any:
+    def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
         """Cost of each cell in cvxpy, for an affine expression `x` and positive `u` of equal length."""
 
     def of_sum(self, total: FloatArray) -> FloatArray:
@@ -75,7 +78,7 @@ class SeparableDistance(WeightableDistance):
         total = costs.sum() if weights is None else (weights * costs).sum()
         return float(self.of_sum(total))
 
-    def weighted_expression(self, x: Any, u: FloatArray, weights: FloatArray | None) -> Any:
+    def weighted_expression(self, x: Expression, u: FloatArray, weights: FloatArray | None) -> Expression:
         """Sum of the costs in cvxpy, which is least where the distance is; cells of prior 0 are left out."""
         import cvxpy as cp
 

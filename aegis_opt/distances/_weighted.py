@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from aegis_opt.distances._base import (
     take_flags,
 )
 from aegis_opt.errors import InvalidInput, InvalidOption
+
+if TYPE_CHECKING:
+    from cvxpy import Expression
 
 
 class Weighted(Distance):
@@ -63,7 +66,7 @@ class Weighted(Distance):
         """Distance of a table from a prior of the same shape."""
         return self._fitting(np.shape(table)).value(table, prior)
 
-    def expression(self, x: Any, u: FloatArray) -> Any:
+    def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write the weighted distance in cvxpy."""
         return self._fitting(u.shape).expression(x, u)
 

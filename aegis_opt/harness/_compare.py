@@ -16,7 +16,7 @@ from aegis_opt._options import instance
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.advisor._estimate import Scope
 from aegis_opt.datasets import Dataset
-from aegis_opt.distances import Distance
+from aegis_opt.distances import Distance, NormName
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness._processes import Finished, run_in_processes
 from aegis_opt.harness._results import Results, ResultsFolder, load_results, make_meta, results_of
@@ -24,7 +24,8 @@ from aegis_opt.harness._settings import ComparisonSettings, distinct
 from aegis_opt.harness._truth import Case, ScannedCase, scan_case
 from aegis_opt.harness._units import Job, Unit, execute, run_unit
 from aegis_opt.harness._variant import SolverEntry
-from aegis_opt.measures import Measure
+from aegis_opt.measures import Measure, MeasureName
+from aegis_opt.rounding import RoundingName
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,10 +35,10 @@ def compare(
     label: str | None = None,
     configurations: Any = None,
     solvers: Sequence[SolverEntry] = ("ipf",),
-    measures: Sequence[str | Measure] = ("mi",),
+    measures: Sequence[MeasureName | Measure] = ("mi",),
     *,
-    norms: Sequence[str | Distance] | None = None,
-    roundings: Sequence[str | None] | None = None,
+    norms: Sequence[NormName | Distance] | None = None,
+    roundings: Sequence[RoundingName | None] | None = None,
     scopes: Sequence[Scope] = ("pooled", "single"),
     histograms: Sequence[bool] = (True, False),
     seeds: Sequence[int] = (0,),
@@ -107,8 +108,8 @@ def compare_reconstructions(
     configurations: Any = None,
     solvers: Sequence[SolverEntry] = ("ipf",),
     *,
-    norms: Sequence[str | Distance] | None = None,
-    roundings: Sequence[str | None] | None = None,
+    norms: Sequence[NormName | Distance] | None = None,
+    roundings: Sequence[RoundingName | None] | None = None,
     scopes: Sequence[Scope] = ("pooled", "single"),
     histograms: Sequence[bool] = (True, False),
     seeds: Sequence[int] = (0,),

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt import _later
+from aegis_opt._display import Card, Displayed
 from aegis_opt._files import atomic_path, probe, read_text, written_by_duckdb
 from aegis_opt._json import parse_json
 from aegis_opt._options import is_number, path_of
-from aegis_opt._shown import shown
+from aegis_opt._shown import listing, shown
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, OK, SKIPPED, TIMED_OUT, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
@@ -35,6 +37,7 @@ from aegis_opt.sources._database import open_database
 
 if TYPE_CHECKING:
     import duckdb
+    from altair import LayerChart
 
 FORMAT = "aegis-opt-results"
 VERSION = 2
@@ -76,7 +79,7 @@ class ResultsError(InvalidInput):
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Displayed):
     """What a comparison found.
 
     Attributes
@@ -95,6 +98,65 @@ class Results:
     reconstructions: pd.DataFrame
     rankings: pd.DataFrame
     meta: dict[str, Any]
+
+    def __repr__(self) -> str:
+        where = listing(list(self.meta["datasets"]))
+        runs, tables = len(self.advice), len(self.reconstructions)
+        return f"<Results: {runs} advisor runs, {tables} reconstructions on {where}>"
+
+    def _card(self) -> Card:
+        from aegis_opt.harness._card import card_of
+
+        return card_of(self)
+
+    def plot(
+        self,
+        kind: str = "pareto",
+        *,
+        dataset: str | None = None,
+        scope: str | None = None,
+        measure: str | None = None,
+    ) -> LayerChart:
+        """Draw one figure of the comparison; `aegis_opt.report.write_report` has all of them.
+
+        Parameters
+        ----------
+        kind : {"pareto", "tvd", "regret", "estimate", "ranking", "profile-time", "profile-tvd"}
+            Time against distance; distance from the raw tables; what the advice costs; estimated against true
+            deviation of the winner; the order of one advisor run; performance profiles of time and distance.
+        dataset : str, optional
+            By default all of them together; for a ranking, the first.
+        scope : str, optional
+            By default the one in which the variants differ most.
+        measure : str, optional
+            Of the kinds "estimate" and "ranking"; by default the first.
+
+        Returns
+        -------
+        altair.LayerChart
+            Interactive in a notebook; ``chart.save("figure.png")`` writes it, and .svg, .pdf and .html, too.
+
+        Raises
+        ------
+        InvalidOption
+            If there is no such kind, data set, scope or measure, or nothing to draw.
+        MissingDependency
+            If altair is not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import aegis_opt as ao
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = ao.compare(ao.datasets.worked_example(), solvers=["ipf"], measures=["mi"], output=folder)
+        ...     results = ao.harness.load_results(folder)
+        >>> results.plot("tvd").to_dict()["title"]["text"]
+        'Distance of the reconstructed tables from the raw ones'
+        """
+        chart: LayerChart = _later.call(
+            "plot_results", self, kind, dataset=dataset, scope=scope, measure=measure
+        )
+        return chart
 
 
 class ResultsFolder:

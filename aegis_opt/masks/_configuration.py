@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
 from aegis_opt.masks._order import Rule, check_orders, normal_orders
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.masks._sql import select_sql
+from aegis_opt.masks._sql import Dialect, select_sql
 
 _KEYS = ("label", "order", "configurations")  # of a file
 
@@ -78,10 +79,13 @@ class Configuration(Displayed, Mapping[str, Mask]):
 
     def to_sql(
         self,
-        dialect: str = "duckdb",
+        dialect: Dialect = "duckdb",
         table: str = "source",
         columns: Sequence[str] | None = None,
         domains: Mapping[str, Domain | Kind] | None = None,
+        *,
+        suppress_below: int | None = None,
+        quasi_identifiers: Iterable[str] | None = None,
     ) -> str:
         """Write the SELECT that masks a table; `aegis_opt.release.select_sql` explains the parameters.
 
@@ -94,7 +98,15 @@ class Configuration(Displayed, Mapping[str, Mask]):
           '*' AS `name`
         FROM people
         """
-        return select_sql(self, dialect, table, columns, domains)
+        return select_sql(
+            self,
+            dialect,
+            table,
+            columns,
+            domains,
+            suppress_below=suppress_below,
+            quasi_identifiers=quasi_identifiers,
+        )
 
     def __getitem__(self, attribute: str) -> Mask:
         if attribute not in self._masks:
@@ -332,6 +344,22 @@ def load_configurations(path: str | Path) -> Configurations:
         return _parse(document, path.parent)
     except (ConfigurationError, MaskError, UnknownMask) as error:
         raise ConfigurationError(f"{str(path)!r}: {error}") from error
+
+
+def as_configurations(given: object) -> Configurations:
+    """Return the configurations that a caller gave as such, as a mapping or as the path of a file."""
+    if isinstance(given, str | os.PathLike):
+        given = load_configurations(Path(given))
+    if not isinstance(given, Configurations):
+        if not isinstance(given, Mapping):
+            raise ConfigurationError(
+                "no configurations: pass Configurations, a mapping {name: {attribute: mask}}, or the path "
+                f"of a configuration file, not {type(given).__name__}"
+            )
+        given = Configurations(given)
+    if not given:
+        raise ConfigurationError("no configurations: name at least one, e.g. {'all': {'age': Suppress()}}")
+    return given
 
 
 def save_configurations(configurations: Configurations, path: str | Path) -> None:

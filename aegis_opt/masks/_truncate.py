@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,8 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
 
-UNITS = ("year", "quarter", "month", "week", "day")
+Unit = Literal["year", "quarter", "month", "week", "day"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +35,7 @@ class Truncate(Mask):
     ('2020-Q1', '2020-Q2')
     """
 
-    unit: str
+    unit: Unit
 
     function: ClassVar[str] = "truncate"
     pointwise: ClassVar[bool] = True

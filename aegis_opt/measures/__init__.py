@@ -16,11 +16,12 @@ from aegis_opt.measures._information import (
     mutual_information_loo,
     theils_u,
 )
-from aegis_opt.measures._registry import available_measures, get_measure, register_measure
+from aegis_opt.measures._registry import MeasureName, available_measures, get_measure, register_measure
 from aegis_opt.measures._total_variation import tvd
 
 __all__ = [
     "Measure",
+    "MeasureName",
     "available_measures",
     "chance_share",
     "chi_square",

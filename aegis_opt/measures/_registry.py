@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from aegis_opt._plugins import load, offers
 from aegis_opt.errors import AegisError, InvalidInput, UnknownMeasure
 from aegis_opt.measures._base import Measure
@@ -22,6 +24,23 @@ from aegis_opt.measures._information import (
 
 ENTRY_POINT_GROUP = "aegis_opt.measures"
 """Other packages offer a measure here: entry-point name = measure name, object = a `Measure`."""
+
+MeasureName = Literal[
+    "mi",
+    "chi2",
+    "g3",
+    "g1",
+    "g2",
+    "cramers_v",
+    "theils_u",
+    "gk_tau",
+    "mi_corrected",
+    "chi2_corrected",
+    "cramers_v_corrected",
+    "g3_loo",
+    "mi_loo",
+]
+"""The measures of this package. `get_measure` takes any name, also of a measure of another package."""
 
 _MEASURES: dict[str, Measure] = {
     measure.name: measure

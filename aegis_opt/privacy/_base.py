@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,7 +128,7 @@ class PrivacyRule(ABC):
         >>> ao.privacy.KAnonymity(5).violations([7, 3, 5])
         array([False,  True, False])
         """
-        return np.asarray(~self._satisfied(self.levels(classes, whole=whole, order=order)))
+        return ~self.satisfied(self.levels(classes, whole=whole, order=order))
 
     def figure(
         self, classes: ArrayLike, *, whole: ArrayLike | None = None, order: ArrayLike | None = None
@@ -152,10 +152,11 @@ class PrivacyRule(ABC):
         >>> ao.privacy.LDiversity(2).figure([[4, 1], [2, 0]])
         1.0
         """
-        levels = self.levels(classes, whole=whole, order=order)
-        if self.higher_is_better:
-            return float(levels.min(initial=np.inf))
-        return float(levels.max(initial=0.0))
+        return self.worst(self.levels(classes, whole=whole, order=order))
+
+    def worst(self, levels: NDArray[np.float64]) -> float:
+        """Return the worst of some levels; of none, the best that there is."""
+        return float(levels.min(initial=np.inf) if self.higher_is_better else levels.max(initial=0.0))
 
     def holds(
         self,
@@ -208,12 +209,13 @@ class PrivacyRule(ABC):
         >>> ao.privacy.KAnonymity(5).satisfied_by(7), ao.privacy.TCloseness(0.2).satisfied_by(0.3)
         (True, False)
         """
-        return bool(self._satisfied(np.float64(figure)))
+        return bool(self.satisfied(np.array([figure]))[0])
 
-    def _satisfied(self, levels: Any) -> Any:
+    def satisfied(self, levels: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which levels are good enough."""
         if self.higher_is_better:
-            return levels >= self.level * (1 - TOLERANCE)
-        return levels <= self.level * (1 + TOLERANCE) + TOLERANCE
+            return np.asarray(levels >= self.level * (1 - TOLERANCE))
+        return np.asarray(levels <= self.level * (1 + TOLERANCE) + TOLERANCE)
 
 
 def allowed_records(suppression: float, n_records: int) -> int:

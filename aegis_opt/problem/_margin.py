@@ -95,7 +95,9 @@ def open_cells(margins: Sequence[Margin], zeros: BoolArray | None) -> BoolArray:
     if zeros is not None:
         cells &= ~zeros
     for margin in margins:
-        cells &= (margin.totals > 0)[margin.rows][:, margin.columns]
+        positive = margin.totals > 0
+        if not positive.all():  # most have no total of 0
+            cells &= positive[margin.rows][:, margin.columns]
     return cells
 
 

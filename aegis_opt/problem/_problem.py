@@ -265,7 +265,7 @@ class Problem(Displayed):
             worst = max(worst, constraint.violation(X))
         return worst
 
-    def labelled(self, table: FloatArray) -> Any:
+    def labelled(self, table: FloatArray) -> FloatArray | pd.DataFrame:
         """Return `table` with the problem's names (a DataFrame), or as it is where there are none."""
         if self.row_names is None and self.label_names is None:
             return table

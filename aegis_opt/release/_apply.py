@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pandas as pd
 
@@ -22,7 +22,8 @@ from aegis_opt.masks._sql import Lookup
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
 from aegis_opt.release._formulas import without_formulas
 from aegis_opt.release._progress import readable, reported
-from aegis_opt.release._spark import SparkRows
+from aegis_opt.release._spark import SparkRows, suppressed_on_spark
+from aegis_opt.release._suppress import KEPT, OnSuppressed, Suppressed, Suppression
 from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._database import open_database
@@ -37,14 +38,66 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation as Relation
 
 
+SourceT = TypeVar("SourceT")
+
+
+@overload
 def apply_configuration(
-    source: Any,
+    source: object,
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: str | os.PathLike[str],
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> Path: ...
+
+
+@overload
+def apply_configuration(
+    source: str | os.PathLike[str],
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: None = None,
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> pd.DataFrame: ...
+
+
+@overload
+def apply_configuration(
+    source: SourceT,
+    configuration: Configuration | Mapping[str, Mask],
+    *,
+    output: None = None,
+    escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
+    progress: Progress | bool | None = None,
+) -> SourceT: ...
+
+
+def apply_configuration(
+    source: object,
     configuration: Configuration | Mapping[str, Mask],
     *,
     output: str | os.PathLike[str] | None = None,
     escape_formulas: bool = False,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    suppressed: Suppressed = "drop",
+    on_suppressed: OnSuppressed | None = None,
     progress: Progress | bool | None = None,
-) -> Any:
+) -> object:
     """Mask a table, in DuckDB, or on the cluster of a Spark DataFrame.
 
     Parameters
@@ -61,6 +114,17 @@ def apply_configuration(
         Of a CSV or TSV file: put ``'`` before texts and column names that a spreadsheet would take for a
         formula, as they begin with = + - @, a tab or a line break. Numbers stay as they are. By default
         every text does: the file says what the source says, and may hold formulas if that does.
+    suppress_below : int, optional
+        Suppress the records of classes with fewer records than this: records whose quasi-identifiers are all
+        equal after masking form a class. What is left is k-anonymous with this k, which is checked again
+        before it is returned or written.
+    quasi_identifiers : sequence of str, optional
+        The columns that an attacker may know; by default the masked attributes.
+    suppressed : {"drop", "blank"}
+        What becomes of these records: they are dropped, or stay with missing values in place of all their
+        quasi-identifiers. Blanked records form a class, too, which must not be too small.
+    on_suppressed : callable, optional
+        Called with how many records were suppressed, and of how many.
     progress : bool or callable, optional
         True shows how far the work is; a function is called as ``progress(doing, done, total)`` now and then.
 
@@ -92,6 +156,11 @@ def apply_configuration(
             age health
     0  [10, 20)   good
     1  [40, 50)   poor
+    >>> people = pd.DataFrame({"age": [17, 18, 42], "health": ["good", "poor", "poor"]})
+    >>> apply_configuration(people, {"age": Bucketize(width=10)}, suppress_below=2)
+            age health
+    0  [10, 20)   good
+    1  [10, 20)   poor
     """
     path = None if output is None else _output_path(output)
     if flag("escape_formulas", escape_formulas) and not (path and path.name.lower().endswith(CSV + TSV)):
@@ -103,8 +172,17 @@ def apply_configuration(
             raise InvalidOption(
                 "Spark writes its DataFrames by itself: mask without output=, then .write.parquet(...)"
             )
-        return _on_spark(source, configuration).masked()
-    with _opened(source, configuration) as masking, reporting(progress, "masking") as report:
+        rows = _on_spark(source, configuration)
+        names = SparkEngine(source).names()
+        wanted = Suppression.of(
+            suppress_below, quasi_identifiers, suppressed, on_suppressed, rows.configuration, names
+        )
+        return rows.masked() if wanted is None else suppressed_on_spark(rows.masked(), wanted)
+    with _opened(source, configuration) as opened, reporting(progress, "masking") as report:
+        wanted = Suppression.of(
+            suppress_below, quasi_identifiers, suppressed, on_suppressed, opened.attributes, opened.names
+        )
+        masking = replace(opened, suppression=wanted)
 
         def work() -> Any:
             if path is not None:
@@ -151,7 +229,7 @@ def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -
     known = fit_configuration(source, checked_configuration(configuration, names, table.description))
     masks = {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
     with connect() as connection, readable(table.description):
-        yield _Masking(table, names, masks, connection)
+        yield _Masking(table, names, masks, connection, tuple(known))
 
 
 def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
@@ -187,6 +265,8 @@ class _Masking:
     names: tuple[str, ...]
     masks: Mapping[str, Mask]  # those that change a column
     connection: Connection
+    attributes: tuple[str, ...]  # those of the configuration, the ones that stay what they are included
+    suppression: Suppression | None = None
 
     @property
     def own(self) -> Connection | None:
@@ -210,8 +290,13 @@ class _Masking:
         return DuckDBRows.of(relation, names, self.masks, self.table.description)
 
     def masked(self, rows: DuckDBRows) -> Relation:
-        """Mask rows; lookups are stored on the connection if it is ours."""
-        return rows.masked(masked_columns(rows), self.own)
+        """Mask rows, without those that are suppressed; lookups are stored on a connection of ours."""
+        masked = rows.masked(masked_columns(rows), self.own)
+        if self.suppression is None:
+            return masked
+        marked = self.suppression.marked(masked, rows.names, self.own)
+        self.suppression.check(marked, rows.names)
+        return self.suppression.released(marked, rows.names)
 
     def same_type(self) -> Any:
         """Return the masked table as what the source is."""
@@ -220,6 +305,8 @@ class _Masking:
             return _renamed(self.masked(self.rows(self.names)), self.names)
         if not isinstance(table, PandasTable | PolarsTable | ArrowTable):
             return self.masked(self.rows(self.names)).df().set_axis(list(self.names), axis="columns")
+        if self.suppression is not None:
+            return self._suppressed_frame(table, self.suppression)
         if not chosen:
             if isinstance(table, ArrowTable):
                 return table.table
@@ -230,10 +317,31 @@ class _Masking:
         if isinstance(table, PolarsTable):
             columns = masked.pl()
             return table.frame.with_columns(columns[f"c{i}"].alias(name) for i, name in enumerate(chosen))
-        result, columns = table.table, masked.to_arrow_table()
-        for i, name in enumerate(chosen):
-            result = result.set_column(self.names.index(name), name, columns.column(i))
-        return result
+        return replaced_in_arrow(table.table, chosen, masked.to_arrow_table())
+
+    def _suppressed_frame(
+        self, table: PandasTable | PolarsTable | ArrowTable, suppression: Suppression
+    ) -> Any:
+        """Return a frame with the masked columns in place of its own, without the suppressed records."""
+        blank = suppression.suppressed == "blank"
+        read = [name for name in self.names if name in self.masks or name in suppression.quasi_identifiers]
+        rows = self.rows(read)
+        marked = suppression.marked(rows.masked(masked_columns(rows), self.own), read, self.own)
+        suppression.check(marked, read)
+        changed = read if blank else self.masked_names
+        columns = suppression.blanked(marked, read) if blank else marked
+        places = [read.index(name) for name in changed]
+        fetched = columns.project(", ".join([*(f"c{p} AS c{i}" for i, p in enumerate(places)), KEPT]))
+        if isinstance(table, PandasTable):
+            result = replaced_in_pandas(table.frame, changed, fetched)
+            return result if blank else result[fetched.project(KEPT).df()[KEPT].to_numpy()]
+        if isinstance(table, PolarsTable):
+            new = fetched.pl()
+            frame = table.frame.with_columns(new[f"c{i}"].alias(name) for i, name in enumerate(changed))
+            return frame if blank else frame.filter(new[KEPT])
+        arrow = fetched.to_arrow_table()
+        result = replaced_in_arrow(table.table, changed, arrow)
+        return result if blank else result.filter(arrow.column(KEPT))
 
     def write(self, path: Path, escape_formulas: bool, progress: Progress | None) -> Path:
         """Write the masked table to a file, whole or not at all."""
@@ -295,6 +403,13 @@ def replaced_in_pandas(frame: pd.DataFrame, names: Sequence[str], masked: Relati
     for i, name in enumerate(names):
         result[name] = columns[f"c{i}"]
     return result
+
+
+def replaced_in_arrow(table: Any, names: Sequence[str], masked: Any) -> Any:
+    """Return an Arrow table with the masked columns, which come in the order of `names`."""
+    for i, name in enumerate(names):
+        table = table.set_column(table.column_names.index(name), name, masked.column(i))
+    return table
 
 
 def _renamed(relation: Relation, names: Sequence[str]) -> Relation:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._counts import Progress
+from aegis_opt.sources._database import with_progress
 from aegis_opt.sources._engine import first_lines
 
 if TYPE_CHECKING:
@@ -23,15 +24,14 @@ def reported(
 ) -> Iterator[None]:
     """Report, while the block runs, how many percent of the running query are done.
 
-    Without a connection to ask, only the beginning is reported. The block runs in this thread, so that Ctrl-C
-    reaches it; another thread asks.
+    Without a connection that can be asked, only the beginning is reported. The block runs in this thread, so
+    that Ctrl-C reaches it; another thread asks.
     """
     if report is not None:
         report(doing, 0, 100)
-    if report is None or connection is None:
+    if report is None or connection is None or not with_progress(connection):
         yield
         return
-    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     finished = threading.Event()
 
     def ask() -> None:

@@ -10,6 +10,7 @@ from aegis_opt.errors import SourceError
 from aegis_opt.masks import Configuration, Identity, Suppress
 from aegis_opt.masks._sql import select_sql
 from aegis_opt.release._rows import RowsToMask
+from aegis_opt.release._suppress import Suppression
 from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Fetched
 from aegis_opt.sources._names import quoted, same_but_for_case
@@ -62,6 +63,47 @@ class SparkRows(RowsToMask):
         names = engine.names()
         with engine.open([names.index(name) for name in self.columns]) as records:
             return records.query(sql)
+
+
+def suppressed_on_spark(masked: Any, suppression: Suppression) -> Any:
+    """Return a masked DataFrame without the records of small classes, or with these blanked.
+
+    Two jobs count what is suppressed and check what is released; the result is computed when it is used.
+    """
+    names = list(masked.columns)
+    frame = masked.toDF(*(f"f{i}" for i in range(len(names))))
+    chosen = [names.index(name) for name in suppression.quasi_identifiers]
+
+    def keys(of: Any) -> str:
+        types = dict(of.dtypes)
+        return ", ".join(_key(f"f{i}", types[f"f{i}"]) for i in chosen)
+
+    session = masked.sparkSession
+    sized = f"SELECT *, count(*) OVER (PARTITION BY {keys(frame)}) AS size FROM {{masked}}"
+    if suppression.suppressed == "drop":
+        columns = [f"f{i}" for i in range(len(names))]
+        condition = f" WHERE size >= {suppression.k}"
+    else:
+        blank = f"CASE WHEN size >= {suppression.k} THEN f{{0}} END AS f{{0}}"
+        columns = [blank.format(i) if i in chosen else f"f{i}" for i in range(len(names))]
+        condition = ""
+    released = session.sql(f"SELECT {', '.join(columns)} FROM ({sized}) AS s{condition}", masked=frame)
+    sizes = f"SELECT count(*) AS size FROM {{rows}} GROUP BY {keys(frame)}"
+    gone = f"coalesce(sum(CASE WHEN size < {suppression.k} THEN size END), 0)"
+    counted = session.sql(
+        f"SELECT {gone} AS gone, coalesce(sum(size), 0) AS n FROM ({sizes}) AS c", rows=frame
+    )
+    (small, n_records) = counted.collect()[0]
+    smallest = session.sql(f"SELECT min(size) AS least FROM ({sizes}) AS c", rows=released).collect()[0][0]
+    suppression.judge(int(small), int(n_records), smallest)
+    return released.toDF(*names)
+
+
+def _key(column: str, spark_type: str) -> str:
+    """Return the SQL by which records are grouped: NaN is missing; Spark takes -0.0 for 0.0."""
+    if spark_type not in ("float", "double"):
+        return column
+    return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
 
 
 def _typed(column: Column, spark_type: str) -> str:

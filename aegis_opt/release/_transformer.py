@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,9 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     from aegis_opt.release._duckdb import DuckDBRows
+
+
+FrameT = TypeVar("FrameT")
 
 
 class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -98,7 +101,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.handle_unknown = handle_unknown
         self.configurations = configurations
 
-    def fit(self, X: Any, y: object = None) -> MaskingTransformer:  # noqa: ARG002
+    def fit(self, X: object, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         frame = self._frame(X, reset=True)
@@ -124,7 +127,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.masks_ = masks
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: FrameT) -> FrameT:
         """Return the same kind of frame or array with the same columns, masked."""
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
@@ -133,7 +136,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
         columns = _in_memory(frame, places)
         if columns is None:
-            return self._by_engine(frame, names)
+            return cast("FrameT", self._by_engine(frame, names))
         masked: dict[int, MaskedColumn] = {
             names.index(name): (["*"], np.zeros(frame.n_rows, dtype=np.int64), TEXT)
             for name in masks
@@ -146,7 +149,7 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     _warn_outside(name, column.counts[outside(now, learnt)].sum(), frame.n_rows, learnt)
                 values = masked_values(masks[name], now, learnt, self.handle_unknown)
                 masked[places[name]] = (values.labels(), column.codes, values.sql_type)
-        return frame.replaced(masked)
+        return cast("FrameT", frame.replaced(masked))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""

@@ -81,6 +81,7 @@ class Cell:
     share: float | None  # None: all configurations are equally good, or nothing was tried
     regret: float | None
     tau: float | None
+    seconds: float | None
     n: int
     penalised: int
     note: str
@@ -117,14 +118,17 @@ class Selection:
     notes: dict[str, str]
 
 
-def selections_of(results: Results) -> list[Selection]:
+def selections_of(results: Results, averages: pd.DataFrame) -> list[Selection]:
     """Return one selection per scope and data set of `typed` results, that of all data sets first.
 
-    Scopes are never mixed: a reconstruction from all views and one from a single view are different problems.
+    `averages` are those of `advice_by_group`. Scopes are never mixed: a reconstruction from all views and
+    one from a single view are different problems.
     """
     tables, advice = prepared.once(results.reconstructions), results.advice
     tried_advice, tried_tables = prepared.penalised_results(results)
-    averages = prepared.advice_by_group(results)
+    if len(tables):  # each problem has a number, which is quicker to count than its five names
+        tables = tables.assign(problem=tables.groupby(_PROBLEM, sort=False, dropna=False).ngroup())
+        tried_tables = tried_tables.assign(problem=tables["problem"])
     datasets = sorted({*tables["dataset"], *advice["dataset"]})
     wanted: list[str | None] = [None, *datasets] if len(datasets) > 1 else [*datasets]
     selections = []
@@ -161,7 +165,7 @@ def _by_variant(frame: pd.DataFrame) -> Iterator[tuple[str, bool, pd.DataFrame]]
 
 
 def _count_problems(frame: pd.DataFrame) -> int:
-    return len(frame[_PROBLEM].drop_duplicates())
+    return int(frame["problem"].nunique()) if len(frame) else 0
 
 
 def _boxes(tried: pd.DataFrame, everything: pd.DataFrame) -> Iterator[BoxStatistics]:
@@ -228,6 +232,7 @@ def _cells(averages: pd.DataFrame) -> Iterator[Cell]:
             share=share,
             regret=optional(row["regret"]),
             tau=optional(row["tau"]),
+            seconds=optional(row["seconds"]),
             n=n,
             penalised=row["failed"] + row["timed_out"] + row["no_winner"],
             note=", ".join(notes),

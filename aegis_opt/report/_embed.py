@@ -19,9 +19,17 @@ Names need no escaping here: inside the script the JSON has no "<", and Vega dra
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from html import escape
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from aegis_opt._files import atomic_path
+from aegis_opt.errors import OutputError
 
 if TYPE_CHECKING:
     import altair as alt
@@ -37,16 +45,24 @@ PAGE_COLOURS = """\
 
 CHART_STYLE = """\
 .chart { width: 100%; min-height: 3rem; overflow-x: auto; }
-.chart svg { max-width: 100%; display: block; }
+.chart svg { max-width: 100%; height: auto; display: block; }
 .chart.vega-embed { display: block; padding: 0; }
+#vg-tooltip-element.vg-tooltip.custom-theme { background: var(--paper); color: var(--ink);
+  border: 1px solid var(--line); font-size: 12px; max-width: 330px; overflow-wrap: anywhere; }
 """
 
-_RUN = """\
+_DRAW = """\
 function drawChart(place, spec) {
-  return vegaEmbed(place, spec, {renderer: "svg", actions: false, ast: true, tooltip: {theme: "custom"}})
-    .then(found => { place.chart = found; place.dataset.drawn = "yes"; })
+  if (place.chart) place.chart.finalize();
+  // warnings, such as of a column without any number, are for those who write charts: 1 is errors only
+  const options = {renderer: "svg", actions: false, ast: true, tooltip: {theme: "custom"}, logLevel: 1};
+  return vegaEmbed(place, spec, options)
+    .then(found => { place.chart = found; place.dataset.drawn = spec.description; })
     .catch(error => { place.textContent = "This chart cannot be drawn: " + error.message; });
 }
+"""
+
+_DRAW_ALL = """\
 for (const place of document.querySelectorAll(".chart[data-spec]")) {
   drawChart(place, JSON.parse(document.getElementById(place.dataset.spec).textContent));
 }
@@ -63,7 +79,12 @@ def chart_place(name: str, chart: alt.LayerChart) -> str:
 
 def chart_scripts() -> str:
     """Return the programs that draw all charts of a page, for the end of its body."""
-    return f"<script>{_programs()}</script>\n<script>{_RUN}</script>"
+    return f"<script>{chart_programs()}</script>\n<script>{_DRAW_ALL}</script>"
+
+
+def chart_programs() -> str:
+    """Return Vega, and ``drawChart(place, specification)`` for pages that choose their charts themselves."""
+    return _programs() + _DRAW
 
 
 def chart_page(chart: alt.LayerChart) -> str:
@@ -89,9 +110,24 @@ _EXPORT = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def _programs() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script; making it takes seconds, once per process."""
+    """Return Vega, Vega-Lite and vega-embed as one script.
+
+    Making it takes seconds, so it is kept in the user's folder for such files, or in the folder that the
+    environment names as ``AEGIS_OPT_CACHE``. What is there is used only if it is whole and of this version;
+    where nothing can be kept, it is made again.
+    """
     import vl_convert
 
-    return (
-        str(vl_convert.javascript_bundle(_EXPORT)).replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    )
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get("AEGIS_OPT_CACHE") or home / "aegis-opt")
+    kept = folder / f"vega-embed-{version('vl-convert-python')}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        digest, _, text = kept.read_text(encoding="utf-8").partition("\n")
+        if digest == f"//{sha256(text.encode()).hexdigest()}":
+            return text
+    made = str(vl_convert.javascript_bundle(_EXPORT))
+    made = made.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    with suppress(OutputError), atomic_path(kept) as temporary:
+        text = f"//{sha256(made.encode()).hexdigest()}\n{made}"
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return made

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 from importlib.resources import files
@@ -16,14 +16,17 @@ from aegis_opt._options import path_of
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness import Results, ResultsError, load_results
 from aegis_opt.report import _page_header as header
-from aegis_opt.report._chart_data import FEW, Selection, selections_of
-from aegis_opt.report._figure_style import HEAT, SHAPES, VARIANTS, require_matplotlib
-from aegis_opt.report._figures import write_figures
+from aegis_opt.report._chart_data import Selection, selections_of
+from aegis_opt.report._comparison_figures import KINDS, charts_of, write_figures
+from aegis_opt.report._conclusion import conclusion, telling_apart
+from aegis_opt.report._embed import CHART_STYLE, PAGE_COLOURS, POLICY, chart_programs, json_text
 from aegis_opt.report._page_tables import page_tables
-from aegis_opt.report._prepared_results import measure_title, typed, variants_of
-from aegis_opt.report._ranking_data import REACH, Ranking, rankings_of
+from aegis_opt.report._plots import require_altair
+from aegis_opt.report._prepared_results import advice_by_group, typed, variants_of
+from aegis_opt.report._ranking_data import Ranking, rankings_of
+from aegis_opt.report.charts import _theme as theme
 
-_SCRIPTS = ("core.js", "tables.js", "charts.js", "ranking.js", "figures.js", "main.js")
+_SCRIPTS = ("core.js", "tables.js", "main.js")
 
 
 def write_report(
@@ -32,9 +35,9 @@ def write_report(
     *,
     figures: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
-    """Write a comparison as one HTML page: tables to sort and filter, figures to explore and print.
+    """Write a comparison as one HTML page: its conclusion, figures to explore, tables to sort and filter.
 
-    The page holds its data, style and program, and loads nothing. The same results give the same bytes.
+    The page holds its data, style and programs, and loads nothing. The same results give the same bytes.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def write_report(
     path : path
         The page; it is written whole or not at all.
     figures : path, optional
-        A folder for every figure as PNG and SVG; this needs matplotlib.
+        A folder for every figure as PNG and SVG.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def write_report(
     ResultsError
         If the folder holds no results, no rows yet, results of another version, or an incomplete file.
     MissingDependency
-        If figures are wanted and matplotlib is not installed.
+        If altair is not installed.
 
     Examples
     --------
@@ -71,19 +74,19 @@ def write_report(
     target = path_of("path", path)
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder: name the page, such as {target / 'report.html'}")
-    if figures is not None:
-        require_matplotlib()  # before the work, not after it
-        if Path(figures).exists() and not Path(figures).is_dir():
-            raise InvalidInput(f"{figures} is a file: the figures need a folder")
+    if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
+        raise InvalidInput(f"{figures} is a file: the figures need a folder")
+    require_altair()  # before the work, not after it
     found = _checked(results)
-    selections, rankings = selections_of(found), rankings_of(found, variants_of(found))
-    text = _render(found, selections, rankings)
+    averages, variants = advice_by_group(found), variants_of(found)
+    selections, rankings = selections_of(found, averages), rankings_of(found, variants)
+    text = _render(found, selections, rankings, variants, [asdict(t) for t in page_tables(found, averages)])
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     if figures is None:
         return [target]
     overall = [selection for selection in selections if selection.dataset == selections[0].dataset]
-    return [target, *write_figures(overall, rankings, variants_of(found), Path(figures))]
+    return [target, *write_figures(overall, rankings, variants, Path(figures))]
 
 
 def _checked(results: Results | str | os.PathLike[str]) -> Results:
@@ -104,21 +107,21 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
     return typed(results)
 
 
-def _render(results: Results, selections: list[Selection], rankings: list[Ranking]) -> str:
-    measures = sorted(set(results.advice["measure"]))
+def _render(
+    results: Results,
+    selections: list[Selection],
+    rankings: list[Ranking],
+    variants: list[str],
+    tables: list[dict[str, Any]],
+) -> str:
+    shown = telling_apart(selections)
     data = {
-        "variants": [
-            {"name": name, "colour": i % len(VARIANTS), "shape": SHAPES[i % len(SHAPES)]}
-            for i, name in enumerate(variants_of(results))
-        ],
-        "few": FEW,
-        "reach": REACH,
-        "measures": {
-            name: dict(zip(("title", "unit"), measure_title(name), strict=True)) for name in measures
-        },
-        "selections": _rounded([asdict(selection) for selection in selections]),
-        "rankings": _rounded([asdict(ranking) for ranking in rankings]),
-        "tables": [asdict(table) for table in page_tables(results)],
+        "row": theme.ROW,
+        "kinds": [kind.name for kind in KINDS],
+        "first": {"dataset": shown.dataset, "scope": shown.scope},
+        "selections": _drawn(selections, variants),
+        "rankings": _runs(rankings),
+        "tables": tables,
     }
     assets = files("aegis_opt.report") / "assets"
 
@@ -128,27 +131,64 @@ def _render(results: Results, selections: list[Selection], rankings: list[Rankin
     datasets = results.meta["datasets"]
     return Template(read("page.html")).substitute(
         title=escape(f"Comparison on {', '.join(datasets)}" if datasets else "Comparison"),
-        style=_colours() + read("style.css"),
+        policy=POLICY,
+        style=PAGE_COLOURS + read("style.css") + CHART_STYLE,
+        conclusion=escape(conclusion(shown)),
+        warnings=header.warnings(results),
+        cards="".join(_card(kind.name, kind.title, kind.reading) for kind in KINDS),
         facts=header.facts(results),
         tiles=header.tiles(results),
-        notices=header.notices(results),
+        skipped=header.skipped(results),
         software=header.software(results.meta),
+        programs=chart_programs(),
         script="\n".join(read(name) for name in _SCRIPTS),
-        # inside <script> only "</" and "<!--" could end the data early
-        data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        data=json_text(data),
     )
 
 
-def _rounded(value: Any) -> Any:
-    """Round all numbers to six digits, more than any screen shows."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value
+def _card(name: str, title: str, reading: str) -> str:
+    return (
+        f'<article class="card{" wide" if name == "ranking" else ""}" id="figure-{name}">'
+        f"<h3>{title}</h3><p>{reading}</p>"
+        '<div class="controls"></div><p class="remark" hidden></p><div class="chart"></div>'
+        '<p class="note"></p></article>'
+    )
 
 
-def _colours() -> str:
-    named = {f"c{i}": pair for i, pair in enumerate(VARIANTS)} | HEAT
-    rules = "".join(f"  --{name}: light-dark({light}, {dark});\n" for name, (light, dark) in named.items())
-    return f":root {{\n{rules}}}\n"
+def _drawn(selections: Sequence[Selection], variants: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the charts of each selection, by kind and measure."""
+    from aegis_opt.report.charts._variants import VariantStyle
+
+    style = VariantStyle(variants)
+    found = []
+    for selection in selections:
+        charts: dict[str, dict[str, Any]] = {}
+        for kind, measure, chart in charts_of(selection, style, page=True):
+            charts.setdefault(kind, {})[measure] = chart.to_dict(validate=False)
+        about = {"dataset": selection.dataset, "scope": selection.scope, "notes": selection.notes}
+        found.append(about | {"charts": charts})
+    return found
+
+
+def _runs(rankings: Sequence[Ranking]) -> dict[str, Any]:
+    """Return one chart per measure, and for each run what to put into it."""
+    from aegis_opt.report.charts._order import order_chart, order_rows
+
+    charts: dict[str, Any] = {}
+    runs = []
+    for run in rankings:
+        if run.measure not in charts:
+            charts[run.measure] = order_chart(run, page=True).to_dict(validate=False)
+        about = {
+            key: getattr(run, key) for key in ("scope", "dataset", "measure", "variant", "histogram", "seed")
+        }
+        about |= {"status": run.status, "remark": run.remark}
+        rows = order_rows(run)
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        runs.append(about | {"keys": keys, "rows": [[_short(row.get(key)) for key in keys] for row in rows]})
+    return {"charts": charts, "runs": runs}
+
+
+def _short(value: Any) -> Any:
+    """Round a number to six digits, more than any screen shows."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value

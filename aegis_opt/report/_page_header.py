@@ -65,9 +65,14 @@ def facts(results: Results) -> str:
     return _definitions(facts)
 
 
-def notices(results: Results) -> str:
-    """Say up front what was skipped, and what the plan has that the results do not."""
-    notices = [f'<li class="warn"><b>Skipped</b> {escape(text)}</li>' for text in _skipped(results)]
+def skipped(results: Results) -> str:
+    """Say which variants were skipped, and why."""
+    return _notices([f'<li class="warn"><b>Skipped</b> {escape(text)}</li>' for text in _skipped(results)])
+
+
+def warnings(results: Results) -> str:
+    """Say up front what the plan has that the results do not."""
+    notices = []
     missing, planned = _missing(results)
     if missing:
         shown = "; ".join(" ".join(map(str, key)) for key in missing[:3])
@@ -83,7 +88,11 @@ def notices(results: Results) -> str:
             severity, title = "bad", "Incomplete"
             text = f"{units} that were planned are not here: not run yet, or the run was stopped"
         notices.append(f'<li class="{severity}"><b>{title}</b> {text}: {escape(shown + more)}.</li>')
-    return f'<ul class="notices">{"".join(notices)}</ul>' if notices else ""
+    return _notices(notices)
+
+
+def _notices(items: list[str]) -> str:
+    return f'<ul class="notices">{"".join(items)}</ul>' if items else ""
 
 
 def _skipped(results: Results) -> list[str]:

@@ -56,9 +56,9 @@ _FAILURES = [
 ]
 
 
-def page_tables(results: Results) -> list[PageTable]:
-    """Return the tables of a comparison, in the order of the page."""
-    tables = [_overview(results), _advice(results)] if len(results.advice) else []
+def page_tables(results: Results, averages: pd.DataFrame) -> list[PageTable]:
+    """Return the tables in the order of the page; `averages` are those of `advice_by_group`."""
+    tables = [_overview(results), _advice(averages)] if len(results.advice) else []
     if len(results.reconstructions):
         tables.append(_reconstructions(results))
     return [*tables, _without_result(results)]
@@ -79,7 +79,7 @@ def _overview(results: Results) -> PageTable:
     return _table("overview", "Advice by variant", note, columns, found.rename(columns={"regret": "share"}))
 
 
-def _advice(results: Results) -> PageTable:
+def _advice(averages: pd.DataFrame) -> PageTable:
     columns = [
         _DATASET,
         TableColumn("measure", "measure", "category"),
@@ -97,7 +97,7 @@ def _advice(results: Results) -> PageTable:
         "One line per data set, measure and variant, averaged over seeds. Failures are penalised in the "
         "means of regret and time; tau and PUD error are averaged over the runs that have them."
     )
-    return _table("advice", "Advice in detail", note, columns, prepared.advice_by_group(results))
+    return _table("advice", "Advice in detail", note, columns, averages)
 
 
 def _reconstructions(results: Results) -> PageTable:

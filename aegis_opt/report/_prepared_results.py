@@ -55,18 +55,21 @@ def advice_by_group(results: Results) -> pd.DataFrame:
     """Return one row per data set, measure, variant, scope and use of histograms, averaged over seeds."""
     groups = ["dataset", "measure", "variant", "scope", "histogram"]
     tried, _ = penalised_results(results)
-    rows = []
-    for key, everything in results.advice.groupby(groups, sort=True):
-        part = tried.loc[tried.index.intersection(everything.index)]
-        rows.append(
-            dict(zip(groups, key, strict=True))
-            | {"best": _winners(everything["best"]), "certified": int(everything["certified"].sum())}
-            | part[["regret", "share", "tau", "pud_error"]].mean().to_dict()
-            | everything[["pud_true_min", "pud_true_mean"]].mean().to_dict()
-            | {"seconds": mean_time(part["seconds_total"], TIME_SHIFT), "runs": len(everything)}
-            | count_endings(everything)
-        )
-    return pd.DataFrame(rows)
+    if results.advice.empty:
+        return pd.DataFrame()
+    flags = {column: results.advice["status"] == status for status, column in ENDINGS.items()}
+    everything = results.advice.assign(**flags).groupby(groups, sort=True)
+    part = tried.groupby(groups, sort=True)
+    found = pd.DataFrame(
+        {"best": everything["best"].agg(_winners), "certified": everything["certified"].sum()}
+    )
+    found = found.join(part[["regret", "share", "tau", "pud_error"]].mean())
+    found = found.join(everything[["pud_true_min", "pud_true_mean"]].mean())
+    found = found.join(
+        part["seconds_total"].agg(lambda times: mean_time(times, TIME_SHIFT)).rename("seconds")
+    )
+    found["runs"] = everything.size()
+    return found.join(everything[[*flags]].sum()).reset_index()
 
 
 def _winners(best: pd.Series[Any]) -> str | None:

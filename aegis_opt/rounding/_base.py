@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,9 @@ class Rounding:
     keeps_totals: bool
     many: ManyFunction | None = None
 
+
+RoundingName = Literal["independent", "largest-remainder", "controlled", "nearest", "hypergeometric", "drawn"]
+"""The names of the roundings."""
 
 ROUNDINGS: dict[str, Rounding] = {
     r.name: r

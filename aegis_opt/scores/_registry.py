@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from aegis_opt.errors import InvalidOption, UnknownName
 from aegis_opt.scores._base import Score
 from aegis_opt.scores._r2 import R2, R2_CERTIFIED, R2_CV, R2_GCV
 from aegis_opt.scores._race import Race
+
+ScoreName = Literal["r2", "r2_certified", "r2_gcv", "r2_cv", "race"]
+"""The scores that have a name."""
 
 _NAMED: dict[str, Callable[[], Score]] = {
     **{score.name: lambda score=score: score for score in (R2, R2_CERTIFIED, R2_GCV, R2_CV)},  # type: ignore[misc]

@@ -14,3 +14,20 @@ def open_database(**config: Any) -> duckdb.DuckDBPyConnection:
 
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     return duckdb.connect(config=offline | config)
+
+
+def without_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep DuckDB from drawing; in a notebook without ipywidgets it does not draw, and refuses to be told."""
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() != (False,):
+        connection.execute("SET enable_progress_bar = false")
+
+
+def with_progress(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Let DuckDB say how far it is, without drawing; False where it refuses: see above."""
+    import duckdb
+
+    try:
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    except duckdb.InvalidInputException:
+        return False
+    return True

@@ -14,7 +14,7 @@ import pandas as pd
 from aegis_opt._files import temporary_folder
 from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import InvalidOption, SourceError
-from aegis_opt.sources._database import open_database
+from aegis_opt.sources._database import open_database, without_progress_bar
 from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
 from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
@@ -57,8 +57,9 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     with temporary_folder() as folder:
         limit = {} if memory is None else {"memory_limit": memory}
         with open_database(temp_directory=folder, **limit) as connection, _ctrl_c():
+            without_progress_bar(connection)
             # Every count opens its files anew: the connection remembers what their footers say
-            connection.execute("SET enable_progress_bar = false; SET parquet_metadata_cache = true")
+            connection.execute("SET parquet_metadata_cache = true")
             yield connection
 
 

@@ -66,6 +66,10 @@ class CountableRecords(ABC):
     def pairs(self, classes: Sequence[IntArray], n_folds: int = 1, seed: int = 0) -> PairCounts:
         """Count pairs of classes; `classes[i][a]` is the class of value a of attribute i."""
 
+    @abstractmethod
+    def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
+        """Return the combinations that occur: places of each attribute, labels, and how many records."""
+
     def held(self, n_records: int) -> CountableRecords:  # noqa: ARG002
         """Return the records in memory, if they fit there and may leave their engine."""
         return self
@@ -117,6 +121,10 @@ class CodedRecords(CountableRecords):
             for size, own in zip(sizes, coded, strict=True)
         ]
         return PairCounts.of(sizes, found, [own.reshape(n_folds, -1, k) for own in labels])
+
+    def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
+        """Return the records, each counted once; equal ones are not looked for."""
+        return list(self.attributes), self.label, np.ones(n_records, dtype=np.int64)
 
     def sample(self, rows: int, seed: int) -> CodedRecords:
         """Draw records with NumPy."""

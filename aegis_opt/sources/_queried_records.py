@@ -20,6 +20,7 @@ from aegis_opt.sources._many_values import Recoding
 from aegis_opt.sources._pairs import CodedRecords, CountableRecords, IntArray, PairCounts
 
 MOST_HELD = 20_000_000  # values of records that are fetched at a time
+_MOST_COMBINED = 400_000_000  # values of distinct records that are fetched, of which each takes 8 bytes
 
 T = TypeVar("T")
 
@@ -108,6 +109,23 @@ class QueriedRecords(CountableRecords):
         return PairCounts.of(
             sizes, self._each(list(combinations(indices, 2)), cells), self._each(list(indices), labels)
         )
+
+    def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
+        """Count equal records by one query; only the distinct ones and their counts come back."""
+        columns = [self.label, *self.attributes]
+        keys = [column.key for column in columns]
+        query = sql.group_counts([column.recoding.column for column in columns], keys)
+        if n_records * len(columns) > _MOST_COMBINED:
+            distinct = int(self.records.query(f"SELECT count(*) AS n FROM ({query}) AS d")["n"][0])
+            if distinct * len(columns) > _MOST_COMBINED:
+                raise SourceError(
+                    f"{self.records.description} has {distinct:,} distinct records of {len(columns)} "
+                    f"columns, and at most {_MOST_COMBINED // len(columns):,} are held in memory: leave "
+                    "attributes out, or coarsen those with many values first"
+                )
+        fetched = self.records.query(query)
+        label, *attributes = (column.places(fetched) for column in columns)
+        return attributes, label, fetched["n"].astype(np.int64)
 
     def sample(self, rows: int, seed: int) -> CodedRecords:
         """Draw the records whose contents have the least hashes."""

@@ -1,6 +1,7 @@
 """Summaries: all that a provider shares about a table that nobody else may see."""
 
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._privacy import SharedPrivacy, SharedRule
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._scores import MeasuredAttribute, ScoreSummary, SharedScore
 from aegis_opt.summary._summarize import summarize
@@ -16,6 +17,8 @@ __all__ = [
     "ProtectedSummary",
     "ProtectedTable",
     "ScoreSummary",
+    "SharedPrivacy",
+    "SharedRule",
     "SharedScore",
     "Summary",
     "summarize",

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._shown import shortened
+from aegis_opt.summary._privacy import SharedPrivacy, rules_shown
 from aegis_opt.summary._scores import ScoreSummary
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def facts_of(summary: Summary | ScoreSummary) -> pd.DataFrame:
             facts += _tables(name, attribute)
     if numbers is not None:
         facts += _numbers(numbers, masks=isinstance(summary, ScoreSummary))
+    if summary.privacy is not None:
+        facts += _privacy(summary.privacy)
     facts += [("not in the file", "", text) for text in _absent(summary)]
     return pd.DataFrame(facts, columns=["about", "fact", "content"])
 
@@ -103,6 +106,18 @@ def _numbers(summary: ScoreSummary, *, masks: bool) -> Iterator[Fact]:
         if score.changes is not None:
             changes = sum(len(each) for by in score.changes.values() for each in by.values())
             yield about, "with one mask exchanged or removed", f"{changes:,} numbers"
+
+
+def _privacy(privacy: SharedPrivacy) -> Iterator[Fact]:
+    yield "privacy", "rules", rules_shown(privacy)
+    yield "privacy", "quasi-identifiers", listed(privacy.quasi_identifiers)
+    if privacy.sensitive is not None:
+        yield "privacy", "sensitive attribute", privacy.sensitive
+    yield "privacy", "share of records that may be suppressed", f"{privacy.suppression:g}"
+    yield "privacy", "whether each configuration satisfies the rules", listed([*privacy.private.values()])
+    for shared in privacy.rules:
+        yield "privacy", f"{shared.rule.name} of each configuration", listed([*shared.figures.values()])
+        yield "privacy", f"whether {shared.rule.name} holds for each", listed([*shared.holds.values()])
 
 
 def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from aegis_opt.summary._model import (
     check_n_values,
     whole_counts,
 )
+from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
@@ -135,11 +137,13 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
     if isinstance(summary, ProtectedSummary):
         return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
-        return {"format": FORMAT, "version": 2, "label": {"name": summary.label}} | score_document(summary)
+        version = 2 if summary.privacy is None else 4
+        head = {"format": FORMAT, "version": version, "label": {"name": summary.label}}
+        return head | score_document(summary) | _privacy_entry(summary.privacy)
     scores = {} if summary.numbers is None else {"numbers": score_document(summary.numbers)}
     return {
         "format": FORMAT,
-        "version": 3 if any(map(_needs_version_3, summary.attributes.values())) else 2,
+        "version": _version(summary),
         "label": {
             "name": summary.label,
             "kind": summary.label_kind,
@@ -160,6 +164,7 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
         **scores,
+        **_privacy_entry(summary.privacy),
     }
 
 
@@ -197,6 +202,16 @@ def _protected_document(summary: ProtectedSummary) -> dict[str, Any]:
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
     }
+
+
+def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
+    return {} if privacy is None else {"privacy": privacy_document(privacy)}
+
+
+def _version(summary: Summary) -> int:
+    if summary.privacy is not None:
+        return 4
+    return 3 if any(map(_needs_version_3, summary.attributes.values())) else 2
 
 
 def _needs_version_3(attribute: AttributeSummary) -> bool:
@@ -279,7 +294,10 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
         raise SummaryError(f"there is no version {shown(version)}: {WAY_OUT}")
     label = get_entry(document, "label", dict, "the file")
     if "scores" in document:
-        return read_scores(document, get_entry(label, "name", str, "the label"))
+        found = read_scores(document, get_entry(label, "name", str, "the label"))
+        return (
+            found if "privacy" not in document else replace(found, privacy=read_privacy(document["privacy"]))
+        )
     if "protection" in document:
         return _protected_summary(document, label)
     label_kind = get_entry(label, "kind", str, "the label")
@@ -306,6 +324,7 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
             for name, chosen in get_entry(document, "configurations", dict, "the file").items()
         },
         numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
+        privacy=read_privacy(document["privacy"]) if "privacy" in document else None,
     )
 
 

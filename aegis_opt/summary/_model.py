@@ -24,6 +24,7 @@ from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._order import check_order, positions_of
+from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
@@ -164,6 +165,8 @@ class Summary(SharedData, Displayed):
         For each configuration and attribute, which of the attribute's masked tables it releases.
     numbers : ScoreSummary, optional
         Scores and values of measures that the provider computed from the records, where they are shared, too.
+    privacy : SharedPrivacy, optional
+        The privacy rules that the provider checked, and the level that each configuration reaches.
 
     Raises
     ------
@@ -188,6 +191,7 @@ class Summary(SharedData, Displayed):
     attributes: Mapping[str, AttributeSummary]
     configurations: Mapping[str, Mapping[str, int]]
     numbers: ScoreSummary | None = None
+    privacy: SharedPrivacy | None = None
 
     def __post_init__(self) -> None:
         chosen = {name: MappingProxyType(dict(tables)) for name, tables in self.configurations.items()}
@@ -205,6 +209,8 @@ class Summary(SharedData, Displayed):
         check_configurations(self.configurations, sizes, "table")
         if self.numbers is not None and self.numbers.configurations != self.configurations:
             raise SummaryError("the scores of a summary must be of the same configurations as its tables")
+        if self.privacy is not None:
+            self.privacy.check(self.configurations)
 
     @property
     def scores(self) -> Mapping[str, SharedScore]:

@@ -14,6 +14,7 @@ from aegis_opt._display import Card, Displayed
 from aegis_opt._options import is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
+from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
 Number = float | None
@@ -154,6 +155,8 @@ class ScoreSummary(SharedData, Displayed):
         For each configuration and attribute, which of the attribute's masks it uses.
     scores : mapping of str to SharedScore
         Scores of all masked attributes together.
+    privacy : SharedPrivacy, optional
+        The privacy rules that the provider checked, and the level that each configuration reaches.
 
     Examples
     --------
@@ -168,6 +171,7 @@ class ScoreSummary(SharedData, Displayed):
     attributes: Mapping[str, MeasuredAttribute]
     configurations: Mapping[str, Mapping[str, int]]
     scores: Mapping[str, SharedScore]
+    privacy: SharedPrivacy | None = None
 
     def __post_init__(self) -> None:
         chosen = {name: MappingProxyType(dict(masks)) for name, masks in self.configurations.items()}
@@ -187,6 +191,8 @@ class ScoreSummary(SharedData, Displayed):
         check_configurations(self.configurations, sizes, "mask")
         for name, score in self.scores.items():
             score.check(name, self.configurations, sizes)
+        if self.privacy is not None:
+            self.privacy.check(self.configurations)
 
     @property
     def measures(self) -> tuple[str, ...]:

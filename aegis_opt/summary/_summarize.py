@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
@@ -17,11 +16,12 @@ import pandas as pd
 from aegis_opt._options import instance, one_of
 from aegis_opt._progress import reporting
 from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, group_attribute, load_configurations
+from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
+from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
-from aegis_opt.measures import Measure
-from aegis_opt.privacy import Protection
-from aegis_opt.scores import Score
+from aegis_opt.measures import Measure, MeasureName
+from aegis_opt.privacy import PrivacyRule, Protection
+from aegis_opt.scores import Score, ScoreName
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
@@ -31,6 +31,7 @@ from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
+from aegis_opt.summary._privacy import RulesToShare
 from aegis_opt.summary._protect import protected_summary, wanted_protection
 from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
@@ -50,11 +51,15 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["tables", "both"] = "tables",
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -72,11 +77,15 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Literal["scores"],
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
@@ -94,11 +103,15 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share,
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
     protect: Protection | None = None,
     epsilon: float | None = None,
     domains: Mapping[str, Iterable[Any]] | None = None,
@@ -148,11 +161,15 @@ def summarize(
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
     share: Share = "tables",
-    scores: Iterable[str | Score] | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
     digits: int | None = None,
     explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
     protect: Protection | None = None,
     epsilon: float | None = None,
     domains: Mapping[str, Iterable[Any]] | None = None,
@@ -203,6 +220,12 @@ def summarize(
     explain : bool
         Whether to share what every single mask costs: `r2_gcv` of each configuration with one attribute
         unmasked, or under another of its masks, for `Advice.explain` and `Advice.suggest`.
+    rules : PrivacyRule or sequence of PrivacyRule, optional
+        Privacy rules to check, such as ``ao.privacy.KAnonymity(5)``. The summary then shares the level that
+        each configuration reaches, for ``advise(require=...)``. The columns are read once more. An order of
+        the sensitive attribute belongs in `order`.
+    quasi_identifiers, sensitive, suppression
+        What the rules are about, as of `aegis_opt.check_privacy`.
     protect : Protection, optional
         Protect every count before it is shared: ``ao.privacy.DifferentialPrivacy(epsilon=1.0)`` or
         ``ao.privacy.ControlledRounding(base=5)``. The table of the common refinement of all masks of an
@@ -240,6 +263,7 @@ def summarize(
     ([[2, 1]], None)
     """
     others = {"histograms": histograms is not False, "share": share != "tables"}
+    others |= {"rules": rules is not None}
     others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
     protection = wanted_protection(protect, epsilon, domains, others)
     public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
@@ -259,15 +283,26 @@ def summarize(
             "out, or pass share='both'"
         )
     policy = Policy.of(max_values, on_many_values)
+    given = as_configurations(configurations)
+    to_share = RulesToShare.of(rules, given, label, quasi_identifiers, sensitive, suppression, orders)
+    if to_share is not None:
+        if policy != Policy():
+            raise InvalidOption(
+                "privacy rules are checked with every value, as it is released: leave out max_values, or "
+                "rules"
+            )
+        orders.pop(to_share.order_of_its_own or "", None)
     with (
         reporting(progress, "reading") as report,
-        open_masked(source, label, configurations, policy, memory, report, orders, public) as counted,
+        open_masked(source, label, given, policy, memory, report, orders, public) as counted,
     ):
         if not public.required:  # else the values are public, not those of persons
             _check_identifiers(counted, listed)
         if protection is not None:
             return protected_summary(counted, protection, listed.values)
+        privacy = None if to_share is None else to_share.shared(source, report)
         summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
+        summary = replace(summary, privacy=privacy)
         _LOG.info(
             "summarised %d records: %d attributes, %d configurations",
             *(summary.n_records, len(summary.attributes), len(summary.configurations)),
@@ -279,7 +314,9 @@ def summarize(
         held = counted.records.held(counted.counts.n_records)
         shared = numbers.of(summary, counted.counts, held, counted.arrangements)
         _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
-    return shared if share == "scores" else replace(summary, numbers=shared)
+    if share == "scores":
+        return replace(shared, privacy=privacy)
+    return replace(summary, numbers=shared)
 
 
 class MaskedCounts(NamedTuple):
@@ -303,7 +340,7 @@ def open_masked(
     public: PublicDomains | None = None,
 ) -> Iterator[MaskedCounts]:
     """Count the attributes that some configuration masks; masks and orders are checked."""
-    given = _configurations(configurations)
+    given = as_configurations(configurations)
     check_orders(orders or {}, list(given.values()), "order")
     label = label if label is not None else given.label
     if label is None:
@@ -455,21 +492,6 @@ def summary_of(
         attributes=attributes,
         configurations=chosen,
     )
-
-
-def _configurations(given: object) -> Configurations:
-    if isinstance(given, str | os.PathLike):
-        given = load_configurations(Path(given))
-    if not isinstance(given, Configurations):
-        if not isinstance(given, Mapping):
-            raise ConfigurationError(
-                "no configurations: pass Configurations, a mapping {name: {attribute: mask}}, or the path "
-                f"of a configuration file, not {type(given).__name__}"
-            )
-        given = Configurations(given)
-    if not given:
-        raise ConfigurationError("no configurations: name at least one, e.g. {'all': {'age': Suppress()}}")
-    return given
 
 
 def _masked_table(

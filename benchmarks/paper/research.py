@@ -28,14 +28,16 @@ from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.harness._truth import ScannedCase, scan_case
 from aegis_opt.measures import get_measure
 from aegis_opt.problem import Problem
+from aegis_opt.report._plots import require_altair
+from aegis_opt.report.charts import _theme as theme
+from benchmarks.charts import panels, rows_of, save_png
 from benchmarks.paper.attributes import distances_of_views, with_few_views
-from benchmarks.paper.experiments.base import new_figure
 from benchmarks.paper.families import KINDS, SCOPES, limits, list_families, make_family, per_value
 from benchmarks.paper.findings import TITLES, by_kind, write_summary
 from benchmarks.rounding_quality import NORMS, approximation_factors
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _VARIANTS = (
     *("ipf", "ipf:reverse_kl", "ipf:chi2", "ipf:neyman", "ipf:hellinger", "convex:l1", "ipf:l2"),
@@ -118,7 +120,7 @@ def run_research(
     (['quality', 'limits', 'spread', 'factors'], True)
     """
     if output is not None:
-        new_figure(1, 1)  # before the work: matplotlib may be missing
+        require_altair()  # before the work, not after it
     folder = None if output is None else Path(output)
     settings = ComparisonSettings(
         solvers=tuple(DISTANCES.values()),
@@ -172,8 +174,7 @@ def _write(found: Research, folder: Path) -> Research:
         with atomic_path(files[-1]) as path:
             table.to_csv(path, index=False)
     files += [folder / "norms.png", folder / "norms.md"]
-    with atomic_path(files[-2]) as path:
-        draw(found.tables).savefig(path, dpi=150)
+    save_png(draw(found.tables), files[-2])
     with atomic_path(files[-1]) as path:
         path.write_text(found.summary, encoding="utf-8")
     return replace(found, files=tuple(files))
@@ -232,22 +233,30 @@ def _range_row(
     return names | {"mi_low": low, "mi_high": high, "mi_true": true, "spread": (high - low) / true}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def draw(tables: dict[str, pd.DataFrame]) -> alt.ConcatChart:
     """Draw the mean TVD of every distance and limit, per kind of attribute; left one view, right all."""
-    figure, axes = new_figure(11.0, 5.0, columns=len(SCOPES))
-    styles = {"ordered": ("tab:blue", "o"), "nominal": ("tab:red", "s")}
-    for axis, scope in zip(axes[0], SCOPES, strict=True):
-        found = by_kind(tables, scope, tuple(DISTANCES)).set_index("distance").iloc[::-1]
-        for column in found:
-            kind, size = str(column).split(", ")
-            colour, marker = styles[kind]
-            face = colour if size.startswith("many") else "none"
-            axis.plot(
-                found[column], range(len(found)), marker, color=colour, markerfacecolor=face, label=column
+    import altair as alt
+
+    charts = []
+    for scope in SCOPES:
+        found = by_kind(tables, scope, tuple(DISTANCES))
+        kinds = [str(name) for name in found.columns if name != "distance"]
+        long = found.melt(id_vars=["distance"], value_vars=kinds, var_name="kind", value_name="tvd")
+        ordered = [kind.startswith("ordered") for kind in kinds]
+        colours = [theme.ACCENT if first else theme.SECOND for first in ordered]
+        fills = [c if ", many" in kind else "#FFFFFF00" for kind, c in zip(kinds, colours, strict=True)]
+        shapes = ["circle" if first else "square" for first in ordered]
+        looks = alt.Legend(title=None, columns=2 * len(KINDS))
+        scales = [alt.Scale(domain=kinds, range=each) for each in (colours, fills, shapes)]
+        charts.append(
+            alt.Chart(rows_of(long), title=TITLES[scope], width=340, height=alt.Step(18))
+            .mark_point(filled=False, size=60)
+            .encode(
+                x=alt.X("tvd:Q", title="mean TVD to the raw table", scale=alt.Scale(zero=True)),
+                y=alt.Y("distance:N", sort=None, title=None, axis=alt.Axis(grid=True)),
+                color=alt.Color("kind:N", scale=scales[0], legend=looks),
+                fill=alt.Fill("kind:N", scale=scales[1], legend=looks),
+                shape=alt.Shape("kind:N", scale=scales[2], legend=looks),
             )
-        axis.set_yticks(range(len(found)), found.index)
-        axis.set(title=TITLES[scope], xlabel="mean TVD to the raw table", xlim=(0, None))
-        axis.grid(axis="y", alpha=0.3)
-    handles, titles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, titles, loc="outside lower center", ncols=2 * len(KINDS))
-    return figure
+        )
+    return panels(charts, columns=len(SCOPES))

@@ -69,17 +69,17 @@ def test_an_estimate_that_the_proved_order_contradicts_gives_both() -> None:
     estimated = ao.advise(summary, "mi", scope="single", rounding="hypergeometric", replicates=3)
     proved = ao.advise(summary, "mi")
     assert estimated.best not in (None, proved.best)
-    [text] = [warning for warning in estimated.warnings if warning.startswith("contradicted")]
+    [text] = [warning for warning in estimated.warnings if warning.startswith("disproved")]
     assert f"puts {estimated.best} first" in text
     assert f"puts {proved.best} first" in text
-    assert not any(warning.startswith("contradicted") for warning in proved.warnings)
+    assert not any(warning.startswith("disproved") for warning in proved.warnings)
 
 
 def test_no_contradiction_where_the_estimate_agrees() -> None:
     summary = ao.summarize(people(2000), "y", widths(2, 20), histograms=True)
     estimated = ao.advise(summary, "mi", scope="single", rounding="hypergeometric", replicates=3)
     assert estimated.best == ao.advise(summary, "mi").best == "w2"
-    assert not any(warning.startswith("contradicted") for warning in estimated.warnings)
+    assert not any(warning.startswith("disproved") for warning in estimated.warnings)
 
 
 @pytest.mark.parametrize("options", [{}, {"rounding": "drawn"}, {"scope": "single", "rounding": "drawn"}])

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -341,3 +342,39 @@ def test_bars_and_lists_of_names_are_short() -> None:
     assert bar(0.3, 8, ascii_only=False) == "██▍"
     assert listing(["age", "weight", "zip"], most=2) == "age, weight and 1 more"
     assert listing(["age", "weight"], most=2) == "age, weight"
+
+
+def test_many_attributes_are_rows_under_the_configurations_that_fit(run: Run, tmp_path: Path) -> None:
+    names = [f"attribute{i}" for i in range(9)]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 6, (60, 9)), columns=names).assign(y=rng.integers(0, 2, 60))
+    masks = {f"config{w:02}": dict.fromkeys(names, ao.Bucketize(width=w)) for w in range(2, 14)}
+    masks = {name: {**chosen, "attribute8": ao.Suppress()} for name, chosen in masks.items()}
+    ao.summarize(frame, "y", masks).save(tmp_path / "s.json")
+    _, out, _ = run("advise", tmp_path / "s.json", "--measure", "mi", "--by-attribute", "--top", "all")
+    title = next(line for line in out.splitlines() if line.startswith("Deviation of each attribute"))
+    assert re.search(r"first \d of 12 configurations", title)
+    lines = out[out.index(title) :].splitlines()
+    deviations = [line.split() for line in lines if line.strip().startswith("attribute") and "0." in line][:8]
+    assert [line[0] for line in deviations] == names[:8]
+    assert len({len(line) for line in deviations}) == 1
+    unknown = [line for line in lines if line.strip().startswith("attribute8")]
+    assert len(unknown) == 2  # among the deviations, and among the attributes
+    assert all("unknown" in line for line in unknown)
+    assert max(len(line) for line in lines[: 9 + 4]) <= 100
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_help_texts_fit_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    [commands] = [action.choices for action in build_parser()._actions if action.dest == "command"]
+    for command in ["", *(commands or ())]:
+        with pytest.raises(SystemExit):
+            main([*([command] if command else []), "--help"])
+        lines = capsys.readouterr().out.splitlines()
+        # a command to copy, and options that exclude each other, stay on one line
+        whole = [line for line in lines if line.strip().startswith(("aegis-opt ", "[", "("))]
+        assert max(len(line) for line in lines if line not in whole) <= width, command
+        assert all(len(line) <= 80 for line in whole if line.strip().startswith("aegis-opt ")), command

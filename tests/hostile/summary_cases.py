@@ -22,6 +22,7 @@ from people_files import PEOPLE, SPECS, folder, only_library_errors
 
 import aegis_opt as ao
 from aegis_opt.cli import main
+from aegis_opt.privacy import KAnonymity, TCloseness
 
 
 @functools.cache
@@ -36,6 +37,7 @@ def base_documents() -> list[str]:
             (PEOPLE, "health", place / "c.json", {"histograms": True}),
             (PEOPLE, "health", place / "c.json", {"histograms": False}),
             (PEOPLE, "health", place / "c.json", {"share": "both", "scores": ["r2", "r2_cv"]}),
+            (PEOPLE, "health", place / "c.json", {"rules": [KAnonymity(2), TCloseness(0.5)]}),
             (many, "y", {"c": {"x": ao.Suppress()}, "open": {}}, {"max_values": 10}),
             (PEOPLE, "health", place / "c.json", {"protect": ao.privacy.ControlledRounding(2, seed=0)}),
         ]

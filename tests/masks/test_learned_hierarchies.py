@@ -24,7 +24,7 @@ from aegis_opt.masks import (
 
 
 def groups_of(hierarchy, level):
-    found = {}
+    found: dict[str, list[str]] = {}
     for row in hierarchy.rows:
         found.setdefault(row[level], []).append(row[0])
     return sorted(found.values())

@@ -211,9 +211,8 @@ def test_data_that_cannot_be_split_are_named(
     assert not (tmp_path / "out").exists()
 
 
-def test_without_matplotlib_no_work_is_done(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
+def test_without_altair_no_work_is_done(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
     code, _, err = run(*words(files, "tvd"))
     assert code == 1
     assert "pip install 'aegis-opt[plot]'" in err

@@ -8,13 +8,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import psycopg
 import pytest
 from programs import skip_or_fail
 from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
 
 from aegis_opt.domain import Domain
-from aegis_opt.masks import Configuration
+from aegis_opt.masks import Configuration, Prefix
+from aegis_opt.release import apply_configuration
 
 TYPES = {
     "integer": "bigint",
@@ -92,3 +94,22 @@ def test_postgresql_masks_as_the_masks_do(connection, kind, known):
         found = [masked for _, masked in sorted(connection.execute(sql).fetchall())]
         labels = expected(mask, domain)
         assert_agree(found, [*labels, *labels[-1:] * (len(values) - len(labels))], values, mask)
+
+
+def test_postgresql_suppresses_the_same_records(connection):
+    values = ["ab", "ac", "b", "b", "b", None, None, "abd", "c"]
+    connection.execute("DROP TABLE IF EXISTS people")
+    connection.execute('CREATE TABLE people ("Place" integer, "my x" text, y integer)')
+    rows = [(i, value, i % 2) for i, value in enumerate(values)]
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO people VALUES (%s, %s, %s)", rows)
+    masks = Configuration({"my x": Prefix(1)})
+    frame = pd.DataFrame(rows, columns=["Place", "my x", "y"])
+    for asked in (None, ["my x", "y"]):
+        sql = masks.to_sql(
+            "postgresql", "people", list(frame), {"my x": "string"}, suppress_below=2, quasi_identifiers=asked
+        )
+        masked = apply_configuration(frame, masks, suppress_below=2, quasi_identifiers=asked)
+        assert 0 < len(masked) < len(frame)
+        left = masked.astype(object).where(masked.notna(), None).itertuples(index=False, name=None)
+        assert sorted(connection.execute(sql).fetchall()) == list(left)

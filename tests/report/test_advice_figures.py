@@ -16,6 +16,7 @@ from specifications import fetched_by, layers_of
 
 import aegis_opt as ao
 from aegis_opt.advisor._numbers import decimals_for
+from aegis_opt.report import _embed
 from aegis_opt.report._embed import json_text
 from aegis_opt.report.charts import _theme as theme
 
@@ -30,8 +31,7 @@ def summary() -> ao.Summary:
 
 def rows(chart: alt.LayerChart) -> list[dict[str, Any]]:
     """The rows of the layer that draws the dots or the cells, which is the one with tooltips."""
-    [found] = [data for layer, data in layers_of(chart) if "tooltip" in layer["encoding"]]
-    return found
+    return next(data for layer, data in layers_of(chart) if "tooltip" in layer["encoding"])
 
 
 def written(chart: alt.LayerChart) -> str:
@@ -230,6 +230,31 @@ def test_every_chart_describes_itself(summary: ao.Summary) -> None:
     assert advice.best is not None
     assert advice.best in advice.plot().to_dict()["description"]
     assert "12 configurations and 3 attributes" in advice.plot_attributes().to_dict()["description"]
+
+
+def test_the_programs_are_kept_and_used_only_if_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def bundle(snippet: str) -> str:
+        made.append(snippet)
+        return "let a = '</script><!--';"
+
+    monkeypatch.setattr("vl_convert.javascript_bundle", bundle)
+    monkeypatch.setenv("AEGIS_OPT_CACHE", str(tmp_path / "kept"))
+    programs = _embed._programs.__wrapped__
+    text = programs()
+    assert "</script" not in text
+    assert "<!--" not in text
+    assert programs() == text
+    assert len(made) == 1
+    [kept] = (tmp_path / "kept").iterdir()
+    kept.write_text(kept.read_text() + "alert()")
+    assert programs() == text
+    assert len(made) == 2
+    monkeypatch.setenv("AEGIS_OPT_CACHE", str(kept))  # a file: nothing can be kept there
+    assert programs() == text
 
 
 def luminance(colour: str) -> float:

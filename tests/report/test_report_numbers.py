@@ -13,7 +13,14 @@ from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 from aegis_opt.report import write_report
 from aegis_opt.report._chart_data import Selection, selections_of
 from aegis_opt.report._page_tables import PageTable, page_tables
-from aegis_opt.report._prepared_results import TIME_SHIFT, once, plural, typed, variants_of
+from aegis_opt.report._prepared_results import (
+    TIME_SHIFT,
+    advice_by_group,
+    once,
+    plural,
+    typed,
+    variants_of,
+)
 from aegis_opt.report._ranking_data import MOST, REACH, Ranking, first_shown, rankings_of
 
 
@@ -24,7 +31,7 @@ def plain(results: Results) -> Results:
 
 @pytest.fixture(scope="module")
 def selections(plain: Results) -> list[Selection]:
-    return selections_of(plain)
+    return selections_of(plain, advice_by_group(plain))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +41,7 @@ def rankings(plain: Results) -> list[Ranking]:
 
 @pytest.fixture(scope="module")
 def tables(plain: Results) -> dict[str, pd.DataFrame]:
-    return {table.id: frame_of(table) for table in page_tables(plain)}
+    return {table.id: frame_of(table) for table in page_tables(plain, advice_by_group(plain))}
 
 
 def frame_of(table: PageTable) -> pd.DataFrame:
@@ -119,7 +126,10 @@ def test_who_was_tried_on_fewer_problems_is_not_on_the_front(small: Results) -> 
     )
     partial = changed(small, advice=small.advice.iloc[:0], reconstructions=easy)
     points = [
-        point for selection in selections_of(partial) for point in selection.points if point.variant == "ipf"
+        point
+        for selection in selections_of(partial, advice_by_group(partial))
+        for point in selection.points
+        if point.variant == "ipf"
     ]
     assert len(points) == 2  # with and without histograms
     for point in points:
@@ -160,7 +170,12 @@ def test_regret_is_relative_to_a_random_choice_and_penalised(selections: list[Se
 def test_regret_has_no_share_where_all_configurations_are_as_good(small: Results) -> None:
     equal = typed(small).advice.assign(pud_true_min=0.2, pud_true_mean=0.2, pud_true_max=0.2, regret=0.0)
     alike = changed(small, advice=equal, reconstructions=small.reconstructions.iloc[:0])
-    cells = [cell for selection in selections_of(alike) for cell in selection.cells if cell.n]
+    cells = [
+        cell
+        for selection in selections_of(alike, advice_by_group(alike))
+        for cell in selection.cells
+        if cell.n
+    ]
     assert {cell.share for cell in cells} == {None}
     assert all("equally good" in cell.note for cell in cells)
 
@@ -279,27 +294,29 @@ def test_where_every_run_failed_without_a_limit_no_time_is_made_up(small: Result
     frames = {name: frame[frame["variant"] == "broken"] for name, frame in frames_of(small).items()}
     broken = typed(changed(small, **frames))
     broken = replace(broken, meta=broken.meta | {"settings": {"time_limit": None}})
-    for table in page_tables(broken)[:3]:
+    for table in page_tables(broken, advice_by_group(broken))[:3]:
         place = [column.key for column in table.columns].index("seconds")
         assert {row[place] for row in table.rows} == {None}
-    assert all(selection.points == [] for selection in selections_of(broken))
+    assert all(selection.points == [] for selection in selections_of(broken, advice_by_group(broken)))
     write_report(broken, tmp_path / "report.html")
     mixed = replace(broken, reconstructions=typed(small).reconstructions)
     longest = mixed.reconstructions["seconds_total"].max()
-    assert page_tables(mixed)[0].rows[0][6] == pytest.approx(longest, rel=1e-4)
+    assert page_tables(mixed, advice_by_group(mixed))[0].rows[0][6] == pytest.approx(longest, rel=1e-4)
 
 
 def test_a_variant_that_ran_on_few_problems_is_marked(small: Results) -> None:
     rows = small.reconstructions
     hard = (rows["variant"] == "ipf") & (rows["attribute"] != "a0") & rows["histogram"]
     plain = typed(changed(small, reconstructions=rows.assign(status=rows["status"].mask(hard, SKIPPED))))
-    found = next(table for table in page_tables(plain) if table.id == "reconstructions")
+    found = next(
+        table for table in page_tables(plain, advice_by_group(plain)) if table.id == "reconstructions"
+    )
     place = [column.key for column in found.columns].index("ran_on")
     told = {(row[1], row[3]): row[place] for row in found.rows}
     assert told["ipf", "yes"] == "1 of 3"
     assert told["ipf", "no"] == told["broken", "yes"] == "3 of 3"
     assert told["absent", "yes"] == "0 of 3"
-    [selection] = selections_of(plain)
+    [selection] = selections_of(plain, advice_by_group(plain))
     assert [(box.variant, box.histogram) for box in selection.boxes if box.partial] == [("ipf", True)]
     assert "* not run on all problems" in selection.notes["tvd"]
 

@@ -11,17 +11,20 @@ from typing import Any
 import pandas as pd
 import pytest
 from results_factory import HOSTILE, VARIANTS, changed, frames_of, save_results
+from specifications import fetched_by
 
 from aegis_opt.cli import main
 from aegis_opt.datasets import worked_example
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency
 from aegis_opt.harness import Results, ResultsError, compare, load_results
 from aegis_opt.report import write_report
-from aegis_opt.report._page_header import notices
+from aegis_opt.report._comparison_figures import rankings_by_file
+from aegis_opt.report._page_header import warnings
 from aegis_opt.report._ranking_data import rankings_of
-from aegis_opt.report._ranking_figure import rankings_by_file
 
-FIGURES = ("tvd", "pareto", "profile-time", "profile-tvd", "regret", "estimate", "ranking-pooled-people")
+FIGURES = ("tvd-pooled", "pareto-pooled", "profile-time-pooled", "profile-tvd-pooled", "regret-pooled")
+FIGURES += ("estimate-pooled-mi", "estimate-pooled-chi2")
+FIGURES += ("ranking-pooled-people-mi", "ranking-pooled-people-chi2")
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +40,21 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def test_page_names_nothing_outside_itself(page: str) -> None:
-    addresses = set(re.findall(r"""(?:https?:)?//[\w.-]+\.\w+[^\s"']*""", page))
-    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name of SVG, never fetched
-    assert not re.search(r"<(?:link|script|img|iframe)[^>]+(?:src|href)=[\"'](?!data:)", page)
+def test_page_fetches_nothing(page: str) -> None:
+    assert fetched_by(page) == []
     assert "default-src 'none'" in page
+    assert "unsafe-eval" not in page
+    assert len(page) < 2_000_000
+
+
+def test_page_opens_with_its_conclusion(page: str) -> None:
+    head = page.partition("<main>")[0]
+    assert '<p class="conclusion">Take ' in head
+    assert "tiles" not in head.partition("</style>")[2]
 
 
 def test_page_says_what_was_run_and_what_was_skipped(page: str, results: Results) -> None:
-    head = page.partition("<main>")[0]
+    said = page.partition('<section id="run"')[2].partition('<script type="application/json"')[0]
     for text in (
         "2025-03-01 10:00:00 UTC",
         "9 s per run",
@@ -53,16 +62,16 @@ def test_page_says_what_was_run_and_what_was_skipped(page: str, results: Results
         results.meta["machine"]["cpu"],
         "chi2, mi",
     ):
-        assert text in head
-    assert "absent: 56 rows. &#x27;absent&#x27; is not installed: pip install absent" in head
-    assert f"<b>{len(results.advice)}</b>" in head
+        assert text in said
+    assert "absent: 56 rows. &#x27;absent&#x27; is not installed: pip install absent" in said
+    assert f"<b>{len(results.advice)}</b>" in said
     for name in results.meta["software"]:
-        assert f"<dt>{name}</dt>" in page
+        assert f"<dt>{name}</dt>" in said
 
 
 def test_names_cannot_break_out_of_the_data(page: str) -> None:
     assert HOSTILE not in page
-    assert HOSTILE in [variant["name"] for variant in data_of(page)["variants"]]
+    assert HOSTILE in [run["variant"] for run in data_of(page)["rankings"]["runs"]]
 
 
 def test_results_in_memory_and_in_a_folder_give_the_same_page(
@@ -100,7 +109,7 @@ def test_the_command_line_saves_the_same_figures(
     tiny = changed(small, **few)
     folder = save_results(tiny, tmp_path / "run")
     _, *figures = write_report(tiny, tmp_path / "report.html", figures=tmp_path / "figures")
-    assert [path.stem for path in figures[::2]] == ["regret", "ranking-pooled-people"]
+    assert [path.stem for path in figures[::2]] == ["regret-pooled", "ranking-pooled-people-mi"]
     words = ["report", folder, "-o", tmp_path / "again.html", "--figures", tmp_path / "again", "--json"]
     assert main([str(word) for word in words]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -114,9 +123,15 @@ def test_the_command_line_saves_the_same_figures(
 
 def test_rankings_of_names_that_no_file_can_have_get_files_of_their_own(small: Results) -> None:
     names = ("a/b", "a b", "..")
-    named = changed(small, advice=pd.concat([small.advice.assign(dataset=name) for name in names]))
+    frames = {
+        table: pd.concat([frame.assign(dataset=name) for name in names])
+        for table, frame in frames_of(small).items()
+    }
+    named = changed(small, **frames)
     found = rankings_by_file(rankings_of(named, VARIANTS))
-    assert list(found) == ["ranking-pooled-data", "ranking-pooled-a-b", "ranking-pooled-a-b-2"]
+    assert [name for name in found if name.endswith("mi") or "mi-" in name] == [
+        *("ranking-pooled-data-mi", "ranking-pooled-a-b-mi", "ranking-pooled-a-b-mi-2")
+    ]
 
 
 def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
@@ -125,8 +140,9 @@ def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
     )
     [page] = write_report(tmp_path / "run", tmp_path / "report.html")
     data = data_of(page.read_text(encoding="utf-8"))
-    assert [variant["name"] for variant in data["variants"]] == ["ipf", "integer:l2", "random"]
-    assert {found["scope"]: len(found["boxes"]) for found in data["selections"]} == {"pooled": 4, "single": 4}
+    assert {run["variant"] for run in data["rankings"]["runs"]} == {"ipf", "integer:l2", "random"}
+    assert [found["scope"] for found in data["selections"]] == ["pooled", "single"]
+    assert all(len(found["charts"]) == 6 for found in data["selections"])
     assert "Incomplete" not in page.read_text(encoding="utf-8")
 
 
@@ -138,14 +154,17 @@ def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -
     assert {table["id"] for table in data_of(page.read_text(encoding="utf-8"))["tables"]} == names | {
         "without-result"
     }
-    assert len(figures) == 2 * (2 if kept == "advice" else 4)
+    assert len(figures) == 2 * (1 + 2 if kept == "advice" else 4)
 
 
 def test_everything_skipped_is_a_report_too(results: Results, tmp_path: Path) -> None:
     frames = {name: frame[frame["variant"] == "absent"] for name, frame in frames_of(results).items()}
     page, *figures = write_report(changed(results, **frames), tmp_path / "r.html", figures=tmp_path / "f")
     assert "is not installed" in page.read_text(encoding="utf-8")
-    assert [path.stem for path in figures] == ["regret", "regret"]  # a grid of dashes
+    assert [path.name for path in figures if path.suffix == ".png"] == [
+        *("regret-pooled.png", "regret-single.png")  # grids of dashes
+    ]
+    assert "no variant can be named" in page.read_text(encoding="utf-8")
 
 
 def test_a_comparison_that_was_stopped_is_called_incomplete(small: Results, tmp_path: Path) -> None:
@@ -160,12 +179,12 @@ def test_a_comparison_that_was_stopped_is_called_incomplete(small: Results, tmp_
 def test_a_seed_or_an_attribute_that_is_missing_makes_it_incomplete(results: Results) -> None:
     plan = results.meta["plan"] | {"variants": [name for name in VARIANTS if name != "integer:l2"]}
     results = replace(results, meta=results.meta | {"plan": plan})  # integer:l2 has one of its seeds only
-    assert "ncomplete</b>" not in notices(results)
+    assert "ncomplete</b>" not in warnings(results)
     advice, tables = results.advice, results.reconstructions
     second = (advice["seed"] == 1) & (advice["dataset"] == "people")
     assert second.sum() == 8
     attribute = (tables["attribute"] == "a1") & (tables["variant"] == "ipf")
-    lost = notices(changed(results, advice=advice[~second], reconstructions=tables[~attribute]))
+    lost = warnings(changed(results, advice=advice[~second], reconstructions=tables[~attribute]))
     assert "<b>Incomplete</b> 16 of " in lost
     assert "seed 1" in lost
 
@@ -173,7 +192,7 @@ def test_a_seed_or_an_attribute_that_is_missing_makes_it_incomplete(results: Res
 def test_two_calls_into_one_folder_are_not_called_stopped(tmp_path: Path) -> None:
     for solver, scope in (("ipf", "single"), ("ipf+nearest", "pooled")):
         compare(worked_example(), solvers=[solver], measures=["mi"], scopes=[scope], output=tmp_path / "run")
-    told = notices(load_results(tmp_path / "run"))
+    told = warnings(load_results(tmp_path / "run"))
     assert "<b>Incomplete</b>" not in told
     assert "<b>Perhaps incomplete</b> The folder was made by several calls." in told
 
@@ -242,11 +261,11 @@ class TestBadInput:
         assert page.read_text() == "old"
         assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
-    def test_no_matplotlib(self, small_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    def test_no_altair(self, small_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "altair", None)
         with pytest.raises(MissingDependency, match="pip install"):
-            write_report(small_folder, tmp_path / "report.html", figures=tmp_path / "figures")
-        assert write_report(small_folder, tmp_path / "report.html") == [tmp_path / "report.html"]
+            write_report(small_folder, tmp_path / "report.html")
+        assert list(tmp_path.iterdir()) == []
         assert issubclass(MissingDependency, AegisError)
 
 

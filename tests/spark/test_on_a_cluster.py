@@ -10,10 +10,12 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 
 from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
+from aegis_opt.privacy import KAnonymity, TCloseness, check_privacy
 from aegis_opt.release import apply_configuration, source_domains
 from aegis_opt.scores import Race
 from aegis_opt.sources import columns, scan
@@ -239,3 +241,43 @@ def test_scores_are_counted_on_the_cluster(spark, parquet):
     for scored in (here, there):
         values = np.array([scored.scores["r2_cv"].values[name] for name in configurations])
         assert (abs(values) < 0.05).all()  # the label is independent of all attributes
+
+
+def test_privacy_is_checked_on_the_cluster(spark, parquet):
+    masks = {
+        "a": {"tiny": Bucketize(width=50), "text": Prefix(1), "day": Truncate("year")},
+        "b": {"tiny": Suppress(), "flag": Identity(), "zoned": Truncate("month")},
+    }
+    rules = [KAnonymity(3), TCloseness(0.3, ordered=True)]
+    named = {"quasi_identifiers": ["tiny", "flag", "narrow"], "sensitive": "real", "suppression": 0.01}
+    ours = check_privacy(parquet, masks, rules, **named)
+    theirs = check_privacy(spark.read.parquet(parquet), masks, rules, **named)
+    witnesses = [f"{rule.column}_witness" for rule in rules]
+    pd.testing.assert_frame_equal(theirs.drop(columns=witnesses), ours.drop(columns=witnesses))
+    for one, other in zip(
+        theirs[witnesses].to_numpy().ravel(), ours[witnesses].to_numpy().ravel(), strict=True
+    ):
+        assert (one is None) == (other is None)
+        assert one is None or (one[1] == other[1] and one[0].keys() == other[0].keys())
+    assert ours["k_anonymity_witness"].notna().any()
+
+
+def test_small_classes_are_suppressed_on_the_cluster(spark, parquet):
+    masks = {"tiny": Bucketize(width=50), "flag": Identity(), "price": Bucketize(width=5)}
+    frame = spark.read.parquet(parquet)
+    for how in ("drop", "blank"):
+        counted = []
+        named = {"suppress_below": 40, "suppressed": how, "quasi_identifiers": ["tiny", "flag", "narrow"]}
+        named["on_suppressed"] = lambda *counts: counted.append(counts)  # noqa: B023
+        theirs = apply_configuration(frame, masks, **named).toPandas()
+        ours = apply_configuration(duckdb.read_parquet(parquet), masks, **named).df()
+        assert counted[0] == counted[1]
+        assert 0 < counted[0][0] < counted[0][1]
+        keys = ["tiny", "flag", "narrow", "label"]
+        found = [
+            Counter(map(repr, f[keys].astype(object).where(f[keys].notna(), None).to_numpy().tolist()))
+            for f in (theirs, ours)
+        ]
+        assert found[0] == found[1]
+    with pytest.raises(InvalidOption, match="all 5,000 records are in classes of fewer than 5,000"):
+        apply_configuration(frame, masks, suppress_below=5000)

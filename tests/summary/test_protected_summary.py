@@ -133,6 +133,7 @@ def test_public_domains_come_from_orders_hierarchies_mappings_and_booleans() -> 
         ({"histograms": True}, "InvalidOption", "histograms would share what protect= does not"),
         ({"share": "scores"}, "InvalidOption", "share would share what protect= does not"),
         ({"max_values": 10}, "InvalidOption", "max_values would share"),
+        ({"rules": ao.privacy.KAnonymity(5)}, "InvalidOption", "rules would share"),
         ({"epsilon": None}, "InvalidOption", "domains are about protected counts"),
     ],
 )
@@ -206,6 +207,8 @@ def test_advice_is_never_certified_and_says_why(protect: Any, tmp_path: Path) ->
                 (ranking["difference_low"] <= 0) | (ranking["configuration"] == advice.best)
             ]
         )
+    with pytest.raises(ao.errors.InvalidInput, match="they bound no exact count"):
+        ao.audit(summary)
     advice.save(tmp_path / "a.json")
     assert ao.Advice.load(tmp_path / "a.json").summary == summary
     with pytest.raises(ao.errors.InvalidOption, match="bootstrap resamples exact tables"):

@@ -4,18 +4,20 @@ from aegis_opt.masks._sql._column import SqlColumn, against
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type
 from aegis_opt.masks._sql._lookup import Lookup, masked_column
 from aegis_opt.masks._sql._rules import rule_sql
-from aegis_opt.masks._sql._select import DIALECTS, select_sql
+from aegis_opt.masks._sql._select import DIALECTS, Dialect, quasi_identifier_names, select_sql
 
 __all__ = [
     "DIALECTS",
     "REAL",
     "TEXT",
+    "Dialect",
     "Lookup",
     "SqlColumn",
     "against",
     "label_texts",
     "label_type",
     "masked_column",
+    "quasi_identifier_names",
     "rule_sql",
     "select_sql",
 ]

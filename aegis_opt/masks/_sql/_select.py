@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from aegis_opt._json import check_text
+from aegis_opt._options import whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Domain, Kind
 from aegis_opt.errors import ConfigurationError, InvalidOption, MissingDependency, UnknownColumn, UnknownName
@@ -25,6 +26,8 @@ from aegis_opt.sources._names import quoted
 if TYPE_CHECKING:
     from sqlglot import exp
 
+Dialect = Literal["duckdb", "spark", "postgresql", "postgres", "snowflake"]
+"""The dialects of SQL that a configuration is written in."""
 DIALECTS = {
     "duckdb": "duckdb",
     "spark": "spark",
@@ -36,10 +39,13 @@ DIALECTS = {
 
 def select_sql(
     configuration: Mapping[str, Mask],
-    dialect: str = "duckdb",
+    dialect: Dialect = "duckdb",
     table: str = "source",
     columns: Sequence[str] | None = None,
     domains: Mapping[str, Domain | Kind] | None = None,
+    *,
+    suppress_below: int | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
 ) -> str:
     """Write the SELECT that masks a table.
 
@@ -61,6 +67,12 @@ def select_sql(
         ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
         named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
         listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing.
+
+    suppress_below : int, optional
+        Leave out the records of classes with fewer records than this. Records whose quasi-identifiers are all
+        equal after masking form a class. In a column that is not masked, NaN and NULL are two values.
+    quasi_identifiers : sequence of str, optional
+        The columns that an attacker may know; by default the masked attributes.
 
     Returns
     -------
@@ -104,7 +116,33 @@ def select_sql(
             raise UnknownColumn("column", attribute, columns, f"The configuration{called} masks it.")
     known = domains or {}
     masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
-    return _translated(columns, masked, dialect, table)
+    suppression = None
+    if suppress_below is not None:
+        k = whole_number("suppress_below", suppress_below, least=1)
+        suppression = k, quasi_identifier_names(quasi_identifiers, configuration, columns)
+    elif quasi_identifiers is not None:
+        raise InvalidOption("quasi_identifiers are about suppression: pass suppress_below=k, too")
+    return _translated(columns, masked, dialect, table, suppression)
+
+
+def quasi_identifier_names(
+    quasi_identifiers: Iterable[str] | None, masked: Iterable[str], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the quasi-identifiers, by default the masked attributes."""
+    if isinstance(quasi_identifiers, str):
+        raise InvalidOption(
+            f"quasi_identifiers must be a list of names: write [{quasi_identifiers!r}], not "
+            f"{quasi_identifiers!r}"
+        )
+    found = tuple(dict.fromkeys(masked if quasi_identifiers is None else quasi_identifiers))
+    if not found:
+        raise InvalidOption(
+            "no quasi-identifier: the configuration masks nothing; pass quasi_identifiers=[...]"
+        )
+    for name in found:
+        if name not in names:
+            raise UnknownColumn("column", name, names, "It was named in quasi_identifiers.")
+    return found
 
 
 def _names(columns: Sequence[str]) -> list[str]:
@@ -191,7 +229,11 @@ def _kind_of(values: Any, whole: Kind = "integer") -> Kind | None:
 
 
 def _translated(
-    columns: Sequence[str], masked: Mapping[str, str | tuple[Lookup, SqlColumn]], dialect: str, table: str
+    columns: Sequence[str],
+    masked: Mapping[str, str | tuple[Lookup, SqlColumn]],
+    dialect: str,
+    table: str,
+    suppression: tuple[int, Sequence[str]] | None = None,
 ) -> str:
     try:
         import sqlglot
@@ -221,7 +263,24 @@ def _translated(
         for test in list(query.find_all(exp.IsNan)):
             test.replace(exp.paren(exp.EQ(this=test.this.copy(), expression=nan.copy())))
     query.find(exp.From).set("this", source)  # type: ignore[union-attr]
+    if suppression is not None:
+        query = _without_small_classes(query, columns, *suppression)
     return query.sql(dialect=DIALECTS[dialect], pretty=True)
+
+
+def _without_small_classes(
+    masked: exp.Expr, columns: Sequence[str], k: int, quasi_identifiers: Sequence[str]
+) -> exp.Expr:
+    """Keep the records of a SELECT whose class has at least k records."""
+    import sqlglot
+
+    size = "class_size"
+    while any(size == name.lower() for name in columns):
+        size += "_"
+    selected, keys = (", ".join(map(quoted, names)) for names in (columns, quasi_identifiers))
+    sized = f"SELECT {selected}, count(*) OVER (PARTITION BY {keys}) AS {size} FROM masked"
+    outer = sqlglot.parse_one(f"SELECT {selected} FROM ({sized}) AS sized WHERE {size} >= {k}", read="duckdb")
+    return outer.with_("masked", as_=masked)  # type: ignore[attr-defined, no-any-return]
 
 
 def _named_table(table: str, dialect: str) -> exp.Table:

@@ -1,6 +1,5 @@
-// Elements, numbers and the tooltip.
+// Elements, numbers and menus.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -12,7 +11,6 @@ function fill(node, attributes, children) {
   return node;
 }
 const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
-const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
 const isNumber = (value) => typeof value === "number";
 
@@ -33,23 +31,6 @@ const percent = (value) => (isNumber(value) ? `${number(100 * value, 3)} %` : "â
 const count = (value) => (isNumber(value) ? value.toLocaleString("en-US") : "â€“");
 const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 const histograms = (used) => (used ? "with histograms" : "without histograms");
-
-const tip = {
-  node: document.getElementById("tip"),
-  show(title, facts, x, y) {
-    this.node.replaceChildren(
-      el("b", {}, title),
-      ...facts.map(([key, value]) => el("div", {}, el("span", {}, key), el("span", {}, value))),
-    );
-    this.node.hidden = false;
-    const { width, height } = this.node.getBoundingClientRect();
-    this.node.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 6))}px`;
-    this.node.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18}px`;
-  },
-  hide() {
-    this.node.hidden = true;
-  },
-};
 
 function menu(title, values, chosen, onchange) {
   const select = el("select", {}, ...values.map(([value, text]) => el("option", { value }, text)));

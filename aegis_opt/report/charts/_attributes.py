@@ -42,7 +42,7 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
     width = min(720, 76 * columns)
     room = (250 if page else width) / columns
     across_names = shown.columns if tall else shown.index
-    angle = 0 if 7 * max(len(str(name)) for name in across_names) < room else -40
+    angle = 0 if 7 * max(len(str(name)) for name in across_names) < room else -90
     largest = float(np.nanmax(np.abs(shown.to_numpy(dtype=np.float64)))) or 1.0
     data = values(
         {
@@ -58,12 +58,24 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
     lines, across = ("configuration", "attribute") if tall else ("attribute", "configuration")
     unit = f" in {cells.criterion.unit}" if cells.criterion.unit else ""
     what = f"{'lost' if cells.lost else 'left'}{unit}"
+    tips = [
+        alt.Tooltip("attribute:N", title="attribute"),
+        alt.Tooltip("configuration:N", title="configuration"),
+        alt.Tooltip("mask:N", title="mask"),
+        alt.Tooltip("value:Q", title=what, format=".4~g"),
+    ]
     base = alt.Chart(data).encode(
         x=alt.X(
             f"{across}:N",
             sort=None,
             axis=alt.Axis(
-                title=None, orient="top", labelAngle=angle, labelLimit=110, domain=False, ticks=False
+                title=None,
+                orient="top",
+                labelAngle=angle,
+                labelOverlap=False,
+                labelLimit=110,
+                domain=False,
+                ticks=False,
             ),
         ),
         y=alt.Y(
@@ -71,22 +83,15 @@ def attributes_chart(advice: Advice, top: int, attributes: int, *, page: bool = 
             sort=None,
             axis=alt.Axis(title=None, labelLimit=120 if page else 200, domain=False, ticks=False),
         ),
+        tooltip=tips,
     )
     least = float(np.nanmin(np.append(shown.to_numpy(dtype=np.float64), 0.0)))
     colour = alt.Color(
         "value:Q",
         scale=alt.Scale(domain=[least, largest], range=list(theme.HEAT), interpolate="lab"),
-        legend=alt.Legend(title=what, orient="bottom", gradientLength=180, format="~g", tickCount=4),
+        legend=alt.Legend(title=what, orient="bottom", gradientLength=180, format=".4~g", tickCount=4),
     )
-    tips = [
-        alt.Tooltip("attribute:N", title="attribute"),
-        alt.Tooltip("configuration:N", title="configuration"),
-        alt.Tooltip("mask:N", title="mask"),
-        alt.Tooltip("value:Q", title=what, format=".4~g"),
-    ]
-    layers = [
-        base.mark_rect(stroke="#FFFFFF", strokeWidth=1, strokeOpacity=0.6).encode(color=colour, tooltip=tips)
-    ]
+    layers = [base.mark_rect(stroke="#FFFFFF", strokeWidth=1, strokeOpacity=0.6).encode(color=colour)]
     if columns <= _NUMBERS:
         ink = alt.when("!isValid(datum.value)").then(alt.value(theme.OTHER))
         ink = ink.when(f"datum.value > {0.5 * (least + largest)}").then(alt.value("#FFFFFF"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -68,22 +70,43 @@ class Figure(alt.LayerChart):
             self._write(fp, ending, scale_factor, options)
 
     def _write(self, target: Any, ending: str, scale_factor: float, options: Mapping[str, Any]) -> None:
-        if ending != "html":
+        if ending == "html":
+            _put(target, chart_page(self))
+        elif ending == "svg":
+            text = io.StringIO()
+            super().save(text, format="svg", **options)
+            _put(target, _renumbered(text.getvalue()))
+        else:
             if ending == "png":
                 options = {"scale_factor": scale_factor, **options}
             super().save(target, format=ending, **options)  # type: ignore[arg-type]
-            return
-        text = chart_page(self)
-        if isinstance(target, str):
-            Path(target).write_text(text, encoding="utf-8", newline="\n")
-        else:
-            target.write(text)
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         """Show the figure in a notebook; no name in it can end the script that holds it."""
         if alt.renderers.active in _HTML_RENDERERS:
             return alt.renderers.get()(self.to_dict(), json_kwds={"cls": _SafeEncoder})  # type: ignore[misc]
         return super()._repr_mimebundle_(*arguments, **options)
+
+
+def _put(target: Any, text: str) -> None:
+    if isinstance(target, str):
+        Path(target).write_text(text, encoding="utf-8", newline="\n")
+    else:
+        target.write(text)
+
+
+def _renumbered(svg: str) -> str:
+    """Number the parts of a drawing from 0: Vega goes on counting, and equal charts would differ."""
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"{found[2]}{numbers.setdefault(name, len(numbers))}"
+
+    def tag(found: re.Match[str]) -> str:
+        return re.sub(r"(?<=[\"#])((gradient_|clip)\d+)(?=[\")])", renumber, found[0])
+
+    return re.sub(r"<[^>]+>", tag, svg)
 
 
 class _SafeEncoder(json.JSONEncoder):

@@ -92,13 +92,13 @@ def _layers(
     """Draw lines, arrows, the truth and the dots, with one legend for all."""
     shapes = {dot: "circle"}
     if line is not None:
-        shapes[line.meaning] = "stroke"
+        shapes[line.meaning] = theme.LINE
         if any(row["beyond"] is not None for row in data):
             shapes["goes on"] = "triangle-right"
     if with_truth:
         shapes["truth"] = "diamond"
     scale = alt.Scale(domain=list(shapes), range=list(shapes.values()))
-    legend = alt.Legend(title=None, symbolStrokeWidth=2, symbolStrokeColor=theme.OTHER)
+    legend = alt.Legend(title=None)
     bold = f"indexof({_literal(advice.tied[:_WINNERS])}, datum.value) >= 0"
     names = alt.Axis(
         title=None,
@@ -114,7 +114,7 @@ def _layers(
     better = "more" if dot == "score" and advice.criterion.higher_is_better else "less"
     unit = f" in {advice.criterion.unit}" if advice.criterion.unit else ""
     kind = "score" if dot == "score" else "deviation"
-    axis = alt.Axis(title=f"{kind}{unit}, {better} is better", tickCount=6, format="~g")
+    axis = alt.Axis(title=f"{kind}{unit}, {better} is better", tickCount=6, format=".4~g")
     colour = alt.condition("datum.winner", alt.value(theme.ACCENT), alt.value(theme.OTHER))
     tips = [
         alt.Tooltip("rank:Q", title="rank"),
@@ -144,7 +144,7 @@ def _layers(
         if "goes on" in shapes:
             layers.append(
                 base.transform_filter("isValid(datum.beyond)")
-                .mark_point(size=55, opacity=0.8)
+                .mark_point(size=55, opacity=0.8, aria=False)
                 .encode(x=place("beyond"), y=y, color=colour, shape=shape("goes on"))
             )
     if with_truth:

@@ -27,6 +27,9 @@ WORSE = "#B5480B"
 """Beyond the end of the heat scale."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+LINE = "M-1.6,-0.25H1.6V0.25H-1.6Z"
+"""A short line as a symbol, for legends."""
+
 ROW = 22
 """Pixels of one row of a figure that lists things."""
 
@@ -57,9 +60,9 @@ def config(*, page: bool = False) -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": lines | {"labelPadding": 4, "labelLimit": 200, "labelOverlap": True},
         "axisY": {"labelColor": ink},
-        "legend": texts | {"orient": "bottom", "labelLimit": 240, "symbolSize": 70},
+        "legend": texts | {"orient": "bottom", "labelLimit": 240, "symbolSize": 70, "titleLimit": 320},
         "title": headings,
         "text": {"color": ink, "fontSize": 11},
-        "rule": {"color": OTHER},
+        "rule": {"color": OTHER, "aria": False},  # what the dots and the description say, too
         "point": {"color": OTHER, "filled": True, "opacity": 1},
     }

@@ -8,19 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from aegis_opt._files import atomic_path
 from aegis_opt._options import whole_number
 from aegis_opt.advisor._estimate import Progress
-from aegis_opt.errors import InvalidInput, MissingDependency
+from aegis_opt.errors import InvalidInput
 from aegis_opt.harness import Case
 from aegis_opt.measures import get_measure
+from benchmarks.charts import save_png
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -142,7 +143,7 @@ class Experiment:
     title: str
     section: str
     run: Callable[[Settings], dict[str, pd.DataFrame]]
-    draw: Callable[[Tables], Figure]
+    draw: Callable[[Tables], alt.ConcatChart]
     claims: tuple[Claim, ...] = ()
     takes: tuple[str, ...] = ()
     needs_data: bool = True
@@ -187,8 +188,7 @@ class ExperimentResult:
             with atomic_path(files[-1]) as path:
                 path.write_text(self.experiment.page(self.tables), encoding="utf-8")
         files.append(folder / f"{self.experiment.name}.png")
-        with atomic_path(files[-1]) as path:
-            self.experiment.draw(self.tables).savefig(path, dpi=150)
+        save_png(self.experiment.draw(self.tables), files[-1])
         return dataclasses.replace(self, files=tuple(files))
 
 
@@ -214,16 +214,6 @@ def as_text(table: pd.DataFrame, most: int = 70) -> str:
     shown = table if len(table) <= most else table.head(5)
     text = shown.to_string(index=False, float_format=lambda x: f"{x:.4g}", na_rep="-")
     return text if len(table) <= most else f"{text}\n... {len(table) - len(shown)} more rows"
-
-
-def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, Any]:
-    """Return an empty figure with a grid of axes, without any window system."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependency("figures need matplotlib: pip install 'aegis-opt[plot]'") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def _range(low: float, high: float) -> str:

@@ -18,6 +18,7 @@ from aegis_opt.errors import InvalidInput
 from aegis_opt.harness import Case
 from aegis_opt.harness._truth import scan_case
 from aegis_opt.masks import Configurations, load_configurations
+from aegis_opt.measures import get_measure
 from aegis_opt.release import apply_configuration
 from aegis_opt.summary import Summary, summarize
 from benchmarks.paper.exhaustive import MAX_CATEGORIES, SplitError, train_and_score
@@ -110,10 +111,10 @@ def timed_picks(case: Case, settings: Settings) -> pd.DataFrame:
         for measure in settings.measures:
             clock = Clock()
             for _ in range(_REPEATS):
-                advice = clock(lambda m=measure: advise(_scan(case), m, **options))  # type: ignore[misc]
+                advice = clock(lambda m=measure: advise(_scan(case), get_measure(m), **options))  # type: ignore[misc]
             add(method, measure, advice.best, clock)
 
-    advise(_scan(case), settings.measures[0])  # loads what has to be loaded
+    advise(_scan(case), get_measure(settings.measures[0]))  # loads what has to be loaded
     advised(ADVISOR)
     advised(ADVISOR_PAPER, scope="single", rounding="independent", seed=seed, replicates=1)
     advised(SAMPLING_FAST, scope="single", solver="sampling", seed=seed, replicates=1)

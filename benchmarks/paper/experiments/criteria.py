@@ -64,7 +64,7 @@ def rankings(case: Case, settings: Settings) -> Iterator[Ranked]:
     assert isinstance(masks, Configurations)
     seed = settings.seed
 
-    def advised(measure: str, **shared: Any) -> Callable[[], pd.Series]:
+    def advised(measure: Any, **shared: Any) -> Callable[[], pd.Series]:
         def work() -> pd.Series:
             advice = advise(summarize(case.source, label, masks, **shared), measure)
             order = -advice.ranking.set_index("configuration")["rank"]

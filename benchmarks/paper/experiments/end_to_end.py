@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from aegis_opt.report.charts import _theme as theme
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import (
     ADVISOR,
     EXHAUSTIVE,
@@ -22,8 +23,7 @@ from benchmarks.paper.experiments.choices import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _CLASSIFIERS = ("lr", "svm", "rf", "sgd", "nb")
 _NOTES = (
@@ -134,51 +134,55 @@ def _lookup(
     return find
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw runtimes (logarithmic) above accuracies (dots beside a bar from the mean to the best)."""
     runtime, accuracy = tables["runtime"], tables["accuracy"]
     datasets = list(dict.fromkeys(runtime["dataset"]))
-    figure, axes = new_figure(6.0 * len(datasets), 9.0, columns=len(datasets), rows=2)
-    for column, dataset in enumerate(datasets):
-        _draw_runtime(axes[0, column], runtime[runtime["dataset"] == dataset])
-        axes[0, column].set_title(dataset)
-        _draw_accuracy(axes[1, column], accuracy[accuracy["dataset"] == dataset])
-    return figure
+    charts = [_runtime_chart(runtime[runtime["dataset"] == dataset], str(dataset)) for dataset in datasets]
+    charts += [_accuracy_chart(accuracy[accuracy["dataset"] == dataset]) for dataset in datasets]
+    return panels(charts, columns=len(datasets))
 
 
-def _draw_runtime(axes: Axes, part: pd.DataFrame) -> None:
-    seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values(ascending=False)
-    for y, (name, value) in enumerate(seconds.items()):
-        axes.plot(value, y, "o", color="tab:blue" if str(name).startswith(ADVISOR) else "tab:gray")
-        text = f"{value:,.0f} s" if value >= 1000 else f"{value:.3g} s"
-        axes.annotate(text, (value, y), (6, -3), textcoords="offset points", fontsize=8)
-    axes.set_yticks(range(len(seconds)), [str(name) for name in seconds.index])
-    axes.set_xscale("log")
-    axes.margins(x=0.25)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_xlabel("seconds, mean over measures")
+def _runtime_chart(part: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
+    import altair as alt
+
+    seconds = part.groupby("method", sort=False)["seconds"].mean().sort_values().reset_index()
+    texts = [f"{value:,.0f} s" if value >= 1000 else f"{value:.3g} s" for value in seconds["seconds"]]
+    ours = seconds["method"].astype(str).str.startswith(ADVISOR)
+    base = alt.Chart(rows_of(seconds.assign(text=texts, ours=ours))).encode(
+        x=alt.X("seconds:Q", scale=alt.Scale(type="log", padding=30), title="seconds, mean over measures"),
+        y=alt.Y("method:N", sort=None, title=None),
+    )
+    colour = alt.condition("datum.ours", alt.value(theme.ACCENT), alt.value(theme.OTHER))
+    dots = base.mark_point(size=70).encode(color=colour)
+    names = base.mark_text(align="left", dx=8).encode(text="text:N")
+    return alt.layer(dots, names, title=title, width=360, height=alt.Step(20))
 
 
-def _draw_accuracy(axes: Axes, part: pd.DataFrame) -> None:
-    colours = {ADVISOR: "tab:blue", SAMPLING: "tab:orange", MASCARA: "tab:green"}
-    markers = dict(zip(dict.fromkeys(part["measure"]), "os^vP*XdD<>", strict=False))
-    classifiers = list(dict.fromkeys(part["classifier"]))
-    for x, name in enumerate(classifiers):
-        rows = part[part["classifier"] == name]
-        axes.vlines(x, rows["mean"].iloc[0], rows["best"].iloc[0], color="lightgray", lw=8)
-        picked = rows[rows["method"].isin(list(colours))].to_dict("records")
-        for offset, row in zip(np.linspace(-0.3, 0.3, len(picked)), picked, strict=True):
-            title = f"{row['method']}, {row['measure']}".removesuffix(", none")
-            axes.plot(
-                x + offset,
-                row["accuracy"],
-                markers.get(row["measure"], "x"),
-                color=colours[row["method"]],
-                label=title if x == 0 else None,
-            )
-    axes.set_xticks(range(len(classifiers)), classifiers)
-    axes.set_ylabel("accuracy; bar: from the mean to the best of all")
-    axes.legend(fontsize=7, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.07), frameon=False)
+def _accuracy_chart(part: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    import altair as alt
+
+    colours = {ADVISOR: theme.HUES[0], SAMPLING: theme.HUES[1], MASCARA: theme.HUES[2]}
+    picked = part[part["method"].isin(list(colours))]
+    ends = part.groupby("classifier", sort=False)[["mean", "best"]].first().reset_index()
+    x = alt.X("classifier:N", sort=None, title=None, axis=alt.Axis(labelAngle=0))
+    title = "accuracy; bar: from the mean to the best of all"
+    y = alt.Y("mean:Q", scale=alt.Scale(zero=False), title=title)
+    bars = alt.Chart(rows_of(ends)).mark_bar(size=40, color="#C9CED6").encode(x=x, y=y, y2="best:Q")
+    dots = (
+        alt.Chart(rows_of(picked))
+        .mark_point(size=60)
+        .encode(
+            x=x,
+            xOffset=alt.XOffset("measure:N", sort=None),
+            y=alt.Y("accuracy:Q", scale=alt.Scale(zero=False), title=title),
+            color=alt.Color(
+                "method:N", title=None, scale=alt.Scale(domain=list(colours), range=list(colours.values()))
+            ),
+            shape=alt.Shape("measure:N", sort=None, title=None),
+        )
+    )
+    return alt.layer(bars, dots, width=360, height=260)
 
 
 _INF = float("inf")

@@ -11,11 +11,13 @@ import pandas as pd
 
 from aegis_opt.measures import tvd
 from aegis_opt.problem import Problem
+from aegis_opt.report.charts import _theme as theme
 from aegis_opt.solvers.registry import reconstruct
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _BUCKETS = (2, 5, 10, 20, 50)  # with 200 values
 _DOMAINS = (50, 100, 200, 500, 1200)  # with buckets of 10
@@ -46,18 +48,33 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     return {"reconstructions": pd.DataFrame(rows)}
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw time and TVD against either size."""
+    import altair as alt
+
     table = tables["reconstructions"]
-    figure, axes = new_figure(9.0, 6.5, columns=2, rows=2)
-    for j, varied in enumerate(("bucket size", "domain size")):
-        part = table[table["varied"] == varied]
-        for i, (what, unit) in enumerate((("ms", "milliseconds"), ("tvd", "TVD"))):
-            for kind in ("+1D", "-1D"):
-                axes[i, j].plot(part["value"], part[f"{what} {kind}"], marker="o", label=kind)
-            axes[i, j].set(xlabel=varied, ylabel=unit, ylim=(0, None))
-            axes[i, j].legend(fontsize=8)
-    return figure
+    charts = []
+    for what, unit in (("ms", "milliseconds"), ("tvd", "TVD")):
+        for varied in ("bucket size", "domain size"):
+            part = table[table["varied"] == varied]
+            long = part.melt(
+                id_vars=["value"],
+                value_vars=[f"{what} +1D", f"{what} -1D"],
+                var_name="known",
+                value_name="found",
+            )
+            long["known"] = long["known"].str.removeprefix(f"{what} ")
+            charts.append(
+                alt.Chart(rows_of(long), width=260, height=190)
+                .mark_line(point=True)
+                .encode(
+                    x=alt.X("value:Q", title=varied),
+                    y=alt.Y("found:Q", title=unit, scale=alt.Scale(zero=True)),
+                    color=alt.Color("known:N", title=None, scale=alt.Scale(range=list(theme.HUES[:2]))),
+                    strokeDash=alt.StrokeDash("known:N", title=None),
+                )
+            )
+    return panels(charts, columns=2)
 
 
 def _at(varied: str, value: int, column: str) -> Callable[[Tables], float | None]:

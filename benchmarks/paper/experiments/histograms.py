@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt.advisor import advise
+from aegis_opt.report.charts import _theme as theme
 from aegis_opt.summary import summarize
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import judged_by_training, restricted, trained
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _CLASSIFIERS = ("lr", "svm", "sgd", "nb")
 _METHODS = {
@@ -53,16 +55,25 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     }
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw mean runtimes and mean accuracies per data set, with and without."""
-    datasets = tables["runtime"]["dataset"].nunique()
-    figure, axes = new_figure(max(10.0, 4.0 * datasets), 4.5, columns=2)
-    for ax, (name, column) in zip(axes[0], (("runtime", "seconds"), ("accuracy", "accuracy")), strict=True):
-        means = tables[name].pivot_table(index="dataset", columns="method", values=column)
-        means.plot.bar(ax=ax, rot=0, legend=False)
-        ax.set_ylabel(f"{column}, mean over measures{' and classifiers' if name == 'accuracy' else ''}")
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-    return figure
+    import altair as alt
+
+    charts = []
+    for name, column in (("runtime", "seconds"), ("accuracy", "accuracy")):
+        means = tables[name].groupby(["dataset", "method"], sort=False)[[column]].mean().reset_index()
+        over = f"{column}, mean over measures{' and classifiers' if name == 'accuracy' else ''}"
+        charts.append(
+            alt.Chart(rows_of(means), width=alt.Step(16), height=260)
+            .mark_bar()
+            .encode(
+                x=alt.X("dataset:N", title=None, axis=alt.Axis(labelAngle=0)),
+                xOffset=alt.XOffset("method:N", sort=None),
+                y=alt.Y(f"{column}:Q", title=over),
+                color=alt.Color("method:N", sort=None, title=None, scale=alt.Scale(range=list(theme.HUES))),
+            )
+        )
+    return panels(charts, columns=2)
 
 
 def _extra_seconds(tables: Tables) -> float | None:

@@ -20,13 +20,16 @@ from aegis_opt.advisor import Advisor
 from aegis_opt.domain import Domain
 from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
 from aegis_opt.masks import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
+from aegis_opt.measures import get_measure
+from aegis_opt.report.charts import _theme as theme
 from aegis_opt.summary import summarize
+from benchmarks.charts import panels, rows_of
 from benchmarks.paper.exhaustive import SplitError, train_and_score
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import judged_by_training, read_frame, restricted
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 K = 5
 _KEPT = 3  # quasi-identifiers of a configuration
@@ -62,7 +65,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
         advisor = Advisor(summary)
         rows = []
         for measure in settings.measures:
-            advice = advisor.advise(measure)
+            advice = advisor.advise(get_measure(measure))
             rows.append({"method": "advisor", "measure": measure, "configuration": advice.best})
         options: dict[str, Any] = {"seed": settings.seed, "n_jobs": settings.n_jobs}
         plain = Configurations({_UNMASKED: dict.fromkeys(summary.attributes, Identity())})
@@ -176,25 +179,29 @@ def hierarchy_of(column: pd.Series, folder: Path | None) -> Hierarchy:
     )
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw the accuracy per classifier: unmasked, the best configuration, the advisor's, the mean."""
+    import altair as alt
+
     accuracy = tables["accuracy"]
-    datasets, classifiers = (list(accuracy[key].unique()) for key in ("dataset", "classifier"))
-    figure, axes = new_figure(4.5 * len(classifiers), 2.8 * len(datasets), len(classifiers), len(datasets))
-    for row, dataset in enumerate(datasets):
-        for column, classifier in enumerate(classifiers):
-            part = accuracy[(accuracy["dataset"] == dataset) & (accuracy["classifier"] == classifier)]
-            names = [
-                f"{m} {r}".removesuffix(" none") for m, r in zip(part["method"], part["measure"], strict=True)
-            ]
-            ax = axes[row, column]
-            ax.bar_label(ax.bar(names, part["accuracy"].to_numpy()), fmt="%.3f", fontsize=7)
-            ax.axhline(part["mean"].mean(), color="tab:gray", ls=":")
-            ax.margins(y=0.12)
-            ax.set_title(f"{dataset}, {classifier} (dotted: mean of all)", fontsize=9)
-            ax.tick_params(axis="x", labelsize=7)
-        axes[row, 0].set_ylabel("accuracy")
-    return figure
+    names = (accuracy["method"] + " " + accuracy["measure"]).str.removesuffix(" none")
+    charts = []
+    for (dataset, classifier), part in accuracy.assign(name=names).groupby(
+        ["dataset", "classifier"], sort=False
+    ):
+        base = alt.Chart(rows_of(part)).encode(y=alt.Y("name:N", sort=None, title=None))
+        bars = base.mark_bar(color=theme.ACCENT).encode(x=alt.X("accuracy:Q", scale=alt.Scale(zero=True)))
+        texts = base.mark_text(align="left", dx=3).encode(
+            x="accuracy:Q", text=alt.Text("accuracy:Q", format=".3f")
+        )
+        mean = (
+            alt.Chart(rows_of(part[["mean"]].mean().to_frame().T))
+            .mark_rule(strokeDash=[2, 3])
+            .encode(x="mean:Q")
+        )
+        title = f"{dataset}, {classifier} (dotted: mean of all)"
+        charts.append(alt.layer(bars, texts, mean, title=title, width=240, height=alt.Step(20)))
+    return panels(charts, columns=accuracy["classifier"].nunique())
 
 
 def _lost(classifier: str, measure: str) -> Any:

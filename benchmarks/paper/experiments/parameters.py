@@ -13,12 +13,14 @@ from aegis_opt.harness import Case
 from aegis_opt.harness._truth import scan_case
 from aegis_opt.masks import Configurations
 from aegis_opt.measures import get_measure
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from aegis_opt.report.charts import _theme as theme
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import read_frame, restricted
 from benchmarks.paper.rowwise import masked_attributes
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 
@@ -49,8 +51,8 @@ def _deviations(case: Case, settings: Settings) -> pd.DataFrame:
     found = {}
     for measure in settings.measures:
         found[measure] = {
-            "single view": advisor.advise(measure, scope="single").ranking["pud"].mean(),
-            "pooled": advisor.advise(measure).ranking["pud"].mean(),
+            "single view": advisor.advise(get_measure(measure), scope="single").ranking["pud"].mean(),
+            "pooled": advisor.advise(get_measure(measure)).ranking["pud"].mean(),
             "true": scanned.true_deviation(get_measure(measure)).mean(),
         }
     return pd.DataFrame.from_dict(found, orient="index")
@@ -88,28 +90,40 @@ _VARY: dict[str, Callable[[Case, pd.DataFrame, float], Case]] = {
 }
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw the changes (logarithmic), a row per parameter, a column per measure."""
-    changes = tables["changes"]
-    measures = list(dict.fromkeys(changes["measure"]))
-    figure, axes = new_figure(4.0 * len(measures), 8.5, columns=len(measures), rows=len(_VARY))
-    for i, parameter in enumerate(_VARY):
-        for j, measure in enumerate(measures):
-            part = changes[(changes["parameter"] == parameter) & (changes["measure"] == measure)]
-            ax = axes[i, j]
-            for dataset, lines in part.groupby("dataset", sort=False):
-                colour = f"C{list(part['dataset'].unique()).index(dataset)}"
-                for kind, style in (("single view", ":"), ("pooled", "-"), ("true", "--")):
-                    y = lines[f"delta {kind}"].clip(lower=1e-18)
-                    ax.plot(lines["share"], y, style, color=colour, marker=".", label=f"{dataset}, {kind}")
-            ax.set_yscale("log")
-            ax.set_xticks(sorted(set(part["share"])))
-            ax.set_xlabel(f"share of {parameter} kept")
-        axes[i, 0].set_ylabel("change of the mean PUD")
-    for ax, measure in zip(axes[0], measures, strict=True):
-        ax.set_title(measure)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-    return figure
+    import altair as alt
+
+    kinds = {f"delta {kind}": kind for kind in ("single view", "pooled", "true")}
+    long = tables["changes"].melt(
+        id_vars=["parameter", "measure", "dataset", "share"],
+        value_vars=list(kinds),
+        var_name="kind",
+        value_name="delta",
+    )
+    long = long.assign(kind=long["kind"].map(kinds), delta=long["delta"].clip(lower=1e-18))
+    measures = list(dict.fromkeys(long["measure"]))
+    return panels(
+        [
+            alt.Chart(rows_of(part), title=str(measure), width=220, height=180)
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("share:Q", title=f"share of {parameter} kept"),
+                y=alt.Y(
+                    "delta:Q",
+                    scale=alt.Scale(type="log"),
+                    title="change of the mean PUD",
+                    axis=alt.Axis(format=".0e"),
+                ),
+                color=alt.Color("dataset:N", sort=None, scale=alt.Scale(range=list(theme.HUES))),
+                strokeDash=alt.StrokeDash("kind:N", sort=list(kinds.values())),
+            )
+            for parameter in _VARY
+            for measure in measures
+            if len(part := long[(long["parameter"] == parameter) & (long["measure"] == measure)])
+        ],
+        columns=len(measures),
+    )
 
 
 def _most(parameter: str, measure: str, kind: str) -> Callable[[Tables], float | None]:

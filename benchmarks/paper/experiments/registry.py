@@ -8,6 +8,7 @@ from pathlib import Path
 from aegis_opt._files import probe
 from aegis_opt.errors import InvalidInput, UnknownName
 from aegis_opt.harness import Case
+from aegis_opt.report._plots import require_altair
 from benchmarks.paper.experiments import (
     end_to_end,
     generalization,
@@ -19,7 +20,7 @@ from benchmarks.paper.experiments import (
     scalability,
     tvd,
 )
-from benchmarks.paper.experiments.base import Experiment, ExperimentResult, Settings, judge, new_figure
+from benchmarks.paper.experiments.base import Experiment, ExperimentResult, Settings, judge
 
 _MODULES = (end_to_end, mlp, regret, k_anonymity, tvd, histograms, parameters, generalization, scalability)
 
@@ -73,7 +74,7 @@ def run_experiment(
             f"experiment {name!r} needs a data set: pass its folder (--data) or Settings(cases=)"
         )
     if output is not None:  # before the work, not after it
-        new_figure(1, 1)
+        require_altair()
         _require_folder(output)
     if output is not None and settings.cache is None:
         settings = dataclasses.replace(settings, cache=Path(output) / "trained")

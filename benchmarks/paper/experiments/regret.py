@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.harness import Case
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from aegis_opt.report.charts import _theme as theme
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import restricted, trained
 from benchmarks.paper.experiments.criteria import AUTO_RACE, AUTO_SCORES, AUTO_TABLES, Ranked, rankings
 from benchmarks.paper.experiments.regret_page import BEST_SINGLE, MEAN, RANDOM, write_page
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 CLASSIFIERS = ("lr", "svm", "rf", "nb", "hgb")
 LIMITS = (  # what advice without a named measure may lose, in points
@@ -204,25 +206,27 @@ def spread(picks: pd.DataFrame, repeats: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw the regret of every criterion, a panel for each data set and one for the mean."""
+    import altair as alt
+
     table = tables["regret"].set_index("method").filter(like="regret, ")
-    figure, axes = new_figure(
-        3.2 * len(table.columns) + 2, 0.25 * len(table) + 1.2, columns=len(table.columns)
-    )
-    for ax, column in zip(axes[0], table, strict=True):
-        values = table[column].iloc[::-1]
-        colours = ["tab:blue" if name.startswith("auto") else "tab:gray" for name in values.index]
-        ax.barh(range(len(values)), values, color=colours)
-        for y, value in enumerate(values):
-            ax.annotate(f"{value:.2f}", (value, y), (3, -3), textcoords="offset points", fontsize=7)
-        ax.set_yticks(
-            range(len(values)), values.index if ax is axes[0, 0] else [""] * len(values), fontsize=8
+    charts = []
+    for column in table:
+        found = table[column].rename("points").reset_index()
+        names = alt.Axis() if not charts else None  # the first panel names the rows of all
+        base = alt.Chart(rows_of(found)).encode(
+            x=alt.X("points:Q", title="points lost"), y=alt.Y("method:N", sort=None, title=None, axis=names)
         )
-        ax.margins(x=0.18, y=0.01)
-        ax.set_title(str(column).removeprefix("regret, "))
-        ax.set_xlabel("points lost")
-    return figure
+        auto = alt.condition(
+            "indexof(datum.method, 'auto') == 0", alt.value(theme.ACCENT), alt.value(theme.OTHER)
+        )
+        texts = base.mark_text(align="left", dx=3, fontSize=9).encode(text=alt.Text("points:Q", format=".2f"))
+        title = str(column).removeprefix("regret, ")
+        charts.append(
+            alt.layer(base.mark_bar().encode(color=auto), texts, title=title, width=200, height=alt.Step(18))
+        )
+    return panels(charts, columns=len(charts))
 
 
 def _table(scores: pd.DataFrame, column: str) -> pd.DataFrame:

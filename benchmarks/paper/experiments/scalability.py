@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt.advisor import advise
+from aegis_opt.report.charts import _theme as theme
 from aegis_opt.summary import summarize
+from benchmarks.charts import panels, rows_of
 from benchmarks.paper.datasets import scalability
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _BASE = {"n_rows": 100_000, "n_attributes": 50, "n_configurations": 50}
 _VARIED = {
@@ -51,17 +53,27 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     return {"runtime": pd.DataFrame(rows)}
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw stacked times against each size."""
+    import altair as alt
+
     table = tables["runtime"]
-    varied = list(dict.fromkeys(table["varied"]))
-    figure, axes = new_figure(4.5 * len(varied), 3.8, columns=len(varied))
-    for ax, name in zip(axes[0], varied, strict=True):
-        part = table[table["varied"] == name]
-        ax.stackplot(part[name], [part[phase] for phase in _PHASES], labels=_PHASES)
-        ax.set(xlabel=name.removeprefix("n_"), ylabel="seconds", ylim=(0, None))
-    axes[0, 0].legend(fontsize=8)
-    return figure
+    charts = []
+    for name, part in table.groupby("varied", sort=False):
+        sized = part[[str(name), *_PHASES]].rename(columns={str(name): "size"})
+        long = sized.melt(id_vars=["size"], var_name="phase", value_name="seconds")
+        charts.append(
+            alt.Chart(rows_of(long), width=260, height=220)
+            .mark_area()
+            .encode(
+                x=alt.X("size:Q", title=str(name).removeprefix("n_")),
+                y=alt.Y("seconds:Q", stack=True),
+                color=alt.Color(
+                    "phase:N", sort=list(_PHASES), title=None, scale=alt.Scale(range=list(theme.HUES[:3]))
+                ),
+            )
+        )
+    return panels(charts, columns=3)
 
 
 def _million(tables: Tables) -> float | None:

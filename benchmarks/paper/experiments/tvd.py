@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt.harness import ComparisonSettings, run_comparison
-from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables, new_figure
+from benchmarks.charts import panels, rows_of
+from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import restricted
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import altair as alt
 
 _METHODS = {
     ("ipf", "single", True): "single view +1D",
@@ -51,20 +52,25 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
     return {"tvd": table.reset_index(drop=True), "configurations": means}
 
 
-def draw(tables: Tables) -> Figure:
+def draw(tables: Tables) -> alt.ConcatChart:
     """Draw a box per method over the configurations, a panel per data set."""
+    import altair as alt
+
     means = tables["configurations"]
-    datasets = list(dict.fromkeys(means["dataset"]))
-    figure, axes = new_figure(5.0 * len(datasets), 4.0, columns=len(datasets))
-    for ax, dataset in zip(axes[0], datasets, strict=True):
-        part = means[means["dataset"] == dataset]
-        shown = [name for name in _METHODS.values() if (part["method"] == name).any()]
-        ax.boxplot([part.loc[part["method"] == name, "tvd"].to_numpy() for name in shown], tick_labels=shown)
-        ax.set_ylim(0, 1)
-        ax.set_ylabel("TVD to the raw joint table, mean over attributes")
-        ax.set_title(dataset)
-        ax.tick_params(axis="x", labelsize=7, rotation=20)
-    return figure
+    shown = [name for name in _METHODS.values() if (means["method"] == name).any()]
+    axis = alt.Axis(title="TVD to the raw joint table, mean over attributes")
+    return panels(
+        [
+            alt.Chart(rows_of(part), title=str(dataset), width=300, height=alt.Step(28))
+            .mark_boxplot(size=14)
+            .encode(
+                x=alt.X("tvd:Q", scale=alt.Scale(domain=[0, 1]), axis=axis),
+                y=alt.Y("method:N", sort=shown, title=None),
+            )
+            for dataset, part in means.groupby("dataset", sort=False)
+        ],
+        columns=3,
+    )
 
 
 def _median(dataset: str, method: str) -> Callable[[Tables], float | None]:

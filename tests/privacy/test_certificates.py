@@ -1,0 +1,113 @@
+"""Certificates: verified by SQL and an integer program, and refused when anything in them was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aegis_opt as ao
+from aegis_opt.errors import CertificateError
+from aegis_opt.privacy import verify_certificate
+from aegis_opt.privacy._lattice._certificate import digest_of
+from benchmarks.search_certificates import certified, misjudged
+
+CERTIFIED = [pair for seed in range(8) if (pair := certified(seed)) is not None]
+
+
+@pytest.mark.parametrize("number", range(len(CERTIFIED)))
+def test_certificates_of_random_lattices_verify(number: int, tmp_path: Path) -> None:
+    case, document = CERTIFIED[number]
+    ao.privacy.Certificate(document).save(tmp_path / "proof.json")
+    case.frame.to_csv(tmp_path / "table.csv", index=False)
+    found = verify_certificate(tmp_path / "proof.json", tmp_path / "table.csv")
+    assert found.records == len(case.frame)
+    assert found.clauses == len(document["clauses"])
+    assert "verified" in str(found)
+
+
+def test_tampering_is_caught_unless_what_remains_is_a_proof() -> None:
+    rng = random.Random(0)
+    found = [misjudged(rng, *CERTIFIED[i % len(CERTIFIED)]) for i in range(30)]
+    judged = [pair for pair in found if pair is not None]
+    assert not any(wrong for _, wrong in judged)
+    assert 10 < sum(caught for caught, _ in judged) < len(judged)
+
+
+def test_without_a_matching_digest_nothing_is_verified(tmp_path: Path) -> None:
+    case, document = CERTIFIED[0]
+    path = tmp_path / "proof.json"
+    ao.privacy.Certificate(document).save(path)
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({**whole, "cost": whole["cost"]}))
+    verify_certificate(path, case.frame)
+    path.write_text(json.dumps({**whole, "suppression": 0.5}))
+    with pytest.raises(CertificateError, match="digest"):
+        verify_certificate(path, case.frame)
+
+
+def test_another_table_is_refused() -> None:
+    case, document = CERTIFIED[0]
+    proof = {**document, "digest": digest_of(document)}
+    with pytest.raises(CertificateError, match="records"):
+        verify_certificate(proof, case.frame.iloc[:-1])
+    with pytest.raises(ao.errors.UnknownColumn, match="a0"):
+        verify_certificate(proof, case.frame.drop(columns="a0"))
+    shuffled = case.frame.assign(y=case.frame["y"].to_numpy()[::-1])
+    with pytest.raises(CertificateError, match="no proof"):
+        verify_certificate(proof, shuffled)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("{", "malformed JSON"),
+        ("[]", "no JSON object"),
+        ("{}", "format"),
+        ('{"format": "aegis-opt certificate", "version": 2}', "version"),
+        ('{"format": "aegis-opt certificate", "version": 1}', "lacks"),
+        ('{"format": 1, "format": 1}', "twice"),
+        ("[" * 100_000, "nested|malformed"),
+    ],
+)
+def test_files_that_are_no_certificates_are_refused(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    path.write_text(text)
+    with pytest.raises(CertificateError, match=reason):
+        verify_certificate(path, CERTIFIED[0][0].frame)
+
+
+def test_a_certificate_reads_no_file_that_it_names(tmp_path: Path) -> None:
+    case, document = CERTIFIED[0]
+    changed = copy.deepcopy(document)
+    (tmp_path / "h.csv").write_text("0,*\n")
+    spec = {"function": "generalize", "hierarchy": str(tmp_path / "h.csv"), "level": 0}
+    changed["attributes"][0]["candidates"] = {"masks": [spec] * len(changed["attributes"][0]["costs"])}
+    with pytest.raises(CertificateError, match="must stand in it"):
+        verify_certificate({**changed, "digest": digest_of(changed)}, case.frame)
+
+
+def test_saving_is_whole_or_nothing(tmp_path: Path) -> None:
+    certificate = ao.privacy.Certificate(CERTIFIED[0][1])
+    with pytest.raises(ao.AegisError, match=r"\.json"):
+        certificate.save(tmp_path / "proof.txt")
+    assert not list(tmp_path.iterdir())
+    assert certificate.digest[:12] in repr(certificate)
+
+
+def test_every_kind_of_candidate_is_written(tmp_path: Path) -> None:
+    clinic = ao.datasets.clinic(300, seed=1)
+    ages = sorted(set(clinic.frame["age"].tolist()))
+    hierarchy = ao.Hierarchy([[age, age // 10 * 10, age // 50 * 50, "*"] for age in ages])
+    weights = [ao.Identity(), ao.Bucketize(width=20), ao.Generalize(ranges=3), ao.Suppress()]
+    candidates: dict[str, Any] = {"age": hierarchy, "weight": weights}
+    found = ao.search(clinic.frame, "health", candidates, ao.privacy.KAnonymity(10), 0.02)
+    found.certificate.save(tmp_path / "proof.json")
+    verified = verify_certificate(tmp_path / "proof.json", clinic.frame)
+    assert verified.cost == pytest.approx(found.cost)
+    assert verified.suppressed == found.suppressed
