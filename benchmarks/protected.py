@@ -48,7 +48,7 @@ def unreconciled_scores(measure: Measure, summary: ProtectedSummary) -> np.ndarr
 def lines(data: Input, protections: dict[str, list[Protection]]) -> list[str]:
     """Return a line for each protection and measure: means over the draws."""
     exact = ao.Advisor(ao.summarize(data.frame, data.label, data.configurations))
-    truths = {name: exact.advise(name).masked.mean(axis=1) for name in MEASURES}
+    truths = {name: exact.advise(ao.get_measure(name)).masked.mean(axis=1) for name in MEASURES}
     domains = public_domains(data)
     found = []
     for what, draws in protections.items():
@@ -63,10 +63,10 @@ def lines(data: Input, protections: dict[str, list[Protection]]) -> list[str]:
                 sign = 1 if measure.higher_is_better else -1
                 true = sign * truths[name]
                 start = time.perf_counter()
-                advice = advisor.advise(name)
+                advice = advisor.advise(measure)
                 seconds = time.perf_counter() - start
                 ranking = advice.ranking.set_index("configuration")
-                behind = true[advice.best] - true[ranking.index]
+                behind = true[str(advice.best)] - true[ranking.index]
                 inside = (ranking["difference_low"] <= behind + 1e-12) & (
                     behind - 1e-12 <= ranking["difference_high"]
                 )

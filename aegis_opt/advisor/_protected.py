@@ -15,8 +15,9 @@ from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.summary import ProtectedSummary
 from aegis_opt.summary._reconcile import reconcile
 
-REPLICATES = 200
-"""How often the protection is simulated."""
+REPLICATES = (50, 200)
+"""How often the protection is simulated: less often where there are many cells, but never less than that."""
+_CELLS = 4_000_000  # of all simulated tables together
 
 
 def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, seed: int) -> Advice:
@@ -27,7 +28,9 @@ def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, 
     reaches 1.96 standard deviations beyond the difference and beyond the difference less its mean shift. The
     interval of a rank holds 95% of the simulated ranks and the rank itself.
     """
-    simulated = simulated_scores(measure, summary, REPLICATES, seed)
+    cells = sum(attribute.counts.size for attribute in summary.attributes.values())
+    replicates = int(np.clip(_CELLS // cells, *REPLICATES))
+    simulated = simulated_scores(measure, summary, replicates, seed)
     if not measure.higher_is_better:
         simulated = -simulated
     scores = advice.masked.mean(axis=1).to_numpy(float) * (1 if measure.higher_is_better else -1)

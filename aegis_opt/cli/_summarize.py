@@ -91,7 +91,9 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     for row in report.itertuples(index=False):
         shared = "shared" if row.histogram else "values only" if row.values_shared else "-"
         numbers = (f"{row.distinct:,}", f"{row.values:,}", str(row.tables))
-        table.add_row(row.attribute, row.kind, row.order, *numbers, shared, str(row.unmasked_by or "-"))
+        table.add_row(
+            str(row.attribute), str(row.kind), str(row.order), *numbers, shared, str(row.unmasked_by or "-")
+        )
     show_table(console, table)
     about = "about " if isinstance(summary, ProtectedSummary) else ""
     console.print(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from aegis_opt._options import instance
+from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy import DifferentialPrivacy, Protection
 from aegis_opt.scores._masked_records import Refinement
@@ -37,13 +37,17 @@ def wanted_protection(
                 "domains are about protected counts: pass protect=..., or epsilon=..., or leave domains out"
             )
         return None
-    wanted = instance("protect", protect, Protection, "such as ao.privacy.DifferentialPrivacy(epsilon=1.0)")
+    if not isinstance(protect, Protection):
+        raise InvalidOption(
+            "protect must be a protection such as ao.privacy.DifferentialPrivacy(epsilon=1.0), not "
+            f"{shown(protect)}"
+        )
     given = [option for option, is_given in other_options.items() if is_given]
     if given:
         raise InvalidOption(
             f"{', '.join(given)} would share what protect= does not protect: leave out one or the other"
         )
-    return wanted
+    return protect
 
 
 def protected_summary(

@@ -276,7 +276,7 @@ class ProtectedSummary(SharedData, Displayed):
             return [*self.attributes, *self.configurations] == [*other.attributes, *other.configurations]
         return same
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def _card(self) -> Card:
         from aegis_opt.summary._card import card_of_protected

@@ -129,7 +129,7 @@ def test_public_domains_come_from_orders_hierarchies_mappings_and_booleans() -> 
         ({"domains": [1]}, "InvalidOption", "domains must map columns"),
         ({"epsilon": 0}, "InvalidOption", "epsilon must be a positive number"),
         ({"epsilon": 1.0, "protect": ControlledRounding(5)}, "InvalidOption", "not both"),
-        ({"protect": 5, "epsilon": None}, "InvalidOption", "protect must be of type Protection"),
+        ({"protect": 5, "epsilon": None}, "InvalidOption", "protect must be a protection"),
         ({"histograms": True}, "InvalidOption", "histograms would share what protect= does not"),
         ({"share": "scores"}, "InvalidOption", "share would share what protect= does not"),
         ({"max_values": 10}, "InvalidOption", "max_values would share"),
