@@ -8,7 +8,7 @@ DATA ?= data
 MINUTES ?= 1
 SEED ?= 0
 .DEFAULT_GOAL := test
-.PHONY: demo test lint types unit spark hostile coverage docs bench bench-paper clean
+.PHONY: demo test lint types unit spark hostile coverage docs picture bench bench-paper clean
 
 $(VENV)/.base: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,8 +32,8 @@ test: lint
 	$(MAKE) --no-print-directory -j 2 unit types spark
 
 lint: $(READY)
-	$(BIN)/ruff check aegis_opt solvers tests benchmarks
-	$(BIN)/ruff format --check aegis_opt solvers tests benchmarks
+	$(BIN)/ruff check aegis_opt solvers tests benchmarks docs
+	$(BIN)/ruff format --check aegis_opt solvers tests benchmarks docs
 
 types: $(READY)
 	$(BIN)/mypy
@@ -57,6 +57,10 @@ coverage: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not spark" --cov --cov-report=
 	$(BIN)/pytest -m spark --cov --cov-append --cov-report=
 	$(BIN)/coverage report --fail-under=95
+
+# docs/ranking.svg, which the README and the front page show
+picture: $(READY)
+	$(BIN)/python -m docs.picture
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.small --output out/bench

@@ -1,20 +1,23 @@
 # %% [markdown]
 # # Gallery
 #
-# Every figure of the library, with the code that draws it. In a notebook the figures are interactive: point at a mark
-# to read its numbers. `chart.save("figure.png")` writes a file; .svg, .pdf and .html work, too. They need
-# `pip install "aegis-opt[plot]"`.
+# Every figure of the library, with the code that draws it. In a notebook the figures are interactive: point
+# at a mark to read its numbers. `chart.save("figure.png")` writes a file; .svg, .pdf and .html work, too.
+# They need `pip install "aegis-opt[plot]"`.
 
 # %%
 import aegis_opt as ao
 
 clinic = ao.datasets.clinic(2000, seed=0)
-summary = ao.summarize(clinic.frame, "health", clinic.configurations, histograms=True)
+summary = ao.summarize(
+    clinic.frame, "health", clinic.configurations, histograms=True
+)
 
 # %% [markdown]
 # ## A ranking
 #
-# How much each configuration loses, by a measure of single attributes. The line is a proved range of the true loss.
+# How much each configuration loses, by a measure of single attributes. The line is a proved range of the
+# true loss.
 
 # %%
 advice = ao.advise(summary, measure="mi")
@@ -32,10 +35,13 @@ ao.plot_ranking(advice, top=6, truth=truth)
 # %% [markdown]
 # ## A ranking by scores
 #
-# Scores look at all masked attributes together. The line is the interval in which the difference from the first lies.
+# Scores look at all masked attributes together. The line is the interval in which the difference from the
+# first lies.
 
 # %%
-scores = ao.summarize(clinic.frame, "health", clinic.configurations, share="scores")
+scores = ao.summarize(
+    clinic.frame, "health", clinic.configurations, share="scores"
+)
 ao.advise(scores).plot(top=6)
 
 # %% [markdown]

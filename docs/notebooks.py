@@ -37,9 +37,7 @@ _SPARK = (
     "--conf spark.driver.host=127.0.0.1 --conf spark.driver.bindAddress=127.0.0.1 "
     "--conf spark.sql.shuffle.partitions=2 pyspark-shell"
 )
-_NO_JAVA = (
-    "!!! note\n    Spark needs Java, which was not there when this site was built: the outputs are missing.\n\n"
-)
+_NO_JAVA = "!!! note\n    The outputs are missing: the site was built without Java, which Spark needs.\n\n"
 
 
 class NotebookError(Exception):
@@ -144,4 +142,3 @@ def _table(html: str) -> str:
     """Leave the look of a frame of pandas to the site."""
     html = re.sub(r"<style scoped>.*?</style>", "", html, flags=re.DOTALL)
     return html.replace(' border="1" class="dataframe"', "").replace(' style="text-align: right;"', "")
-

@@ -65,7 +65,7 @@ def test_wheel_holds_every_module_and_the_type_marker(wheel_names: set[str]) -> 
 def test_wheel_holds_what_the_report_is_made_of(wheel_names: set[str]) -> None:
     """Its style, scripts and page are no modules: setuptools takes them only where it is told to."""
     assets = {path.name for path in (ROOT / "aegis_opt" / "report" / "assets").iterdir()}
-    assert {"page.html", "style.css", "main.js", "ranking.js"} <= assets
+    assert {"page.html", "style.css", "main.js", "tables.js"} <= assets
     assert {f"aegis_opt/report/assets/{name}" for name in assets} <= wheel_names
 
 

@@ -88,6 +88,7 @@ def card_of(advice: Advice, most: int | None = FEW) -> Card:
     if largest > 0 and advice.best is not None:
         bars = [0.0 if math.isnan(v) else max(v, 0.0) / largest for v in values[: len(rows)].tolist()]
     hidden = len(ranking) - len(shown)
+    hidden_text = f"{hidden:,} more in advice.ranking." if hidden else ""
     what = title_of(advice.criterion)
     return Card(
         title=f"Advice: {len(ranking):,} configurations by {'deviation of ' if by == 'pud' else ''}{what}",
@@ -97,7 +98,7 @@ def card_of(advice: Advice, most: int | None = FEW) -> Card:
         rows=rows,
         left=["configuration", "proved bounds"],
         bars=bars,
-        more=f"{hidden:,} more in advice.ranking." if hidden else "",
+        more=" ".join(filter(None, (hidden_text, _excluded(advice)))),
         warnings=[warning for warning in advice.warnings if warning != advice.reason],
         calls=[
             ("advice.plot()", "draws the ranking"),
@@ -105,3 +106,8 @@ def card_of(advice: Advice, most: int | None = FEW) -> Card:
             ('advice.report("advice.html")', "writes the decision record"),
         ],
     )
+
+
+def _excluded(advice: Advice) -> str:
+    number = len(advice.excluded)
+    return f"{number:,} fail the privacy rules: see advice.excluded." if number else ""

@@ -35,7 +35,7 @@ _KNOWN = {  # columns of a ranking; what others add is about privacy
     *("configuration", "rank", "score", "stage", "pud", "pud_low", "pud_high", "pud_std", "pud_5", "pud_95"),
     *("wins", "difference", "difference_low", "difference_high"),
 }
-_RANKING_BYTES, _ATTRIBUTE_BYTES, _FACT_BYTES = 400_000, 150_000, 150_000
+_RANKING_BYTES, _EXCLUDED_BYTES, _ATTRIBUTE_BYTES, _FACT_BYTES = 300_000, 100_000, 150_000, 150_000
 
 
 def write_record(advice: Advice, path: str | os.PathLike[str]) -> Path:
@@ -177,13 +177,32 @@ def privacy_columns(advice: Advice) -> list[str]:
 
 
 def _privacy(advice: Advice) -> str:
-    checked = privacy_columns(advice)
-    if not checked:
-        return (
+    checked, required = privacy_columns(advice), advice.asked.get("require")
+    parts = []
+    if required is not None:
+        told = f"Required of each configuration: {required}."
+        if len(advice.excluded):
+            told += f" {len(advice.excluded):,} that fail are out of the ranking:"
+        parts.append(f"<p>{escaped(told)}</p>")
+    if len(advice.excluded):
+        parts.append(
+            search_table(
+                "excluded",
+                ["configuration", "reason"],
+                advice.excluded.to_numpy().tolist(),
+                left=["configuration", "reason"],
+                most_bytes=_EXCLUDED_BYTES,
+                elsewhere="advice.excluded",
+            )
+        )
+    if checked:
+        parts.append(f"<p>The ranking above shows for each configuration: {escaped(', '.join(checked))}.</p>")
+    if not parts:
+        parts.append(
             "<p>It was not checked whether the configurations are private enough. A configuration that keeps "
             "more also shows more: check the chosen one before it is released.</p>"
         )
-    return f"<p>Checked for each configuration, in the ranking above: {escaped(', '.join(checked))}.</p>"
+    return "".join(parts)
 
 
 def _chosen(advice: Advice) -> str:

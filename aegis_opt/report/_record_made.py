@@ -7,9 +7,15 @@ import shlex
 from hashlib import sha256
 from importlib.metadata import version
 
+import yaml
+
+from aegis_opt._shown import shown
 from aegis_opt.advisor import Advice
 from aegis_opt.advisor._attribute_warnings import undescribed
 from aegis_opt.advisor._numbers import is_lower_bound
+from aegis_opt.errors import AdviceError
+from aegis_opt.privacy import PrivacyRule
+from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.summary import Summary
 from aegis_opt.summary._file import summary_text
 
@@ -35,6 +41,8 @@ def command_of(advice: Advice, record: str) -> str:
     for name, value in asked.items():
         if name in _OPTIONS:
             words += [f"--{name}", str(value)]
+        elif name == "require":
+            words += [word for rule in str(value).split() for word in ("--require", rule)]
         elif name == "chance":
             words += ["--chance"]
         elif name == "histograms":
@@ -51,8 +59,19 @@ def call_of(advice: Advice) -> str:
     asked.pop("sha256", None)
     if asked.get("seed") == 0:
         asked.pop("seed")
+    rules = [f"ao.privacy.{_rule(text)!r}" for text in str(asked.pop("require", "")).split()]
     options = "".join(f", {name}={value!r}" for name, value in asked.items())
-    return f"ao.advise({path!r}{options})"
+    require = f", require=[{', '.join(rules)}]" if rules else ""
+    return f"ao.advise({path!r}{options}{require})"
+
+
+def _rule(text: str) -> PrivacyRule:
+    """Return a privacy rule that is written as commands do: k=5, or l=2,kind=entropy."""
+    parts = (part.partition("=") for part in text.split(","))
+    try:
+        return rule_from_spec({name: yaml.safe_load(value) for name, _, value in parts})
+    except yaml.YAMLError as error:
+        raise AdviceError(f"the advice requires {shown(text)}, which is no privacy rule") from error
 
 
 def facts_about(advice: Advice, record: str, written: str) -> list[tuple[str, str]]:
@@ -64,7 +83,7 @@ def facts_about(advice: Advice, record: str, written: str) -> list[tuple[str, st
         ("Random seed", str(advice.asked.get("seed", 0))),
     ]
     if "sha256" in advice.asked:
-        facts.append((f"SHA-256 of {advice.asked['summary']}", str(advice.asked["sha256"])))
+        facts.append((f"SHA-256 of {advice.asked.get('summary')}", str(advice.asked["sha256"])))
     elif advice.summary is not None:
         digest = sha256(summary_text(advice.summary).encode("utf-8")).hexdigest()
         facts.append(("SHA-256 of the summary as a .json file", digest))

@@ -12,6 +12,8 @@ from mutations import change_leaves, change_structure, written
 from people_files import PEOPLE, SPECS, folder, only_library_errors
 
 import aegis_opt as ao
+from aegis_opt.report._record_chosen import sql_of, words_of, yaml_of
+from aegis_opt.report._record_made import assumptions_of, facts_about
 
 
 @functools.cache
@@ -20,11 +22,12 @@ def base_documents() -> list[str]:
     texts = []
     with folder() as place:
         (place / "c.json").write_text(json.dumps(SPECS))
-        tables = ao.summarize(PEOPLE, "health", place / "c.json", histograms=True)
+        rules = [ao.privacy.KAnonymity(1)]
+        tables = ao.summarize(PEOPLE, "health", place / "c.json", histograms=True, rules=rules)
         scores = ao.summarize(PEOPLE, "health", place / "c.json", share="scores", explain=True)
         for advice in (
             ao.advise(tables),
-            ao.advise(tables, "mi", rounding="drawn", replicates=2),
+            ao.advise(tables, "mi", rounding="drawn", replicates=2, require=ao.privacy.KAnonymity(1)),
             ao.advise(scores),
         ):
             advice.save(place / "a.json")
@@ -44,6 +47,11 @@ def mutated_advice(seed: int) -> None:
         advice.ranking_by_attribute(), advice.to_dict(), repr(advice)
         with contextlib.suppress(ao.AegisError):  # nothing explains it, or there is no winner
             advice.explain(), advice.suggest()
+        if advice.summary is not None and advice.best is not None:
+            chosen = (advice.summary, advice.best)
+            yaml_of(*chosen), sql_of(*chosen), words_of(*chosen)
+        assumptions_of(advice)
         advice.save(place / "again.json")
         again = ao.Advice.load(place / "again.json")
         assert again.to_dict() == advice.to_dict()
+        facts_about(advice, "advice.html", "today")

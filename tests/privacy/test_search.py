@@ -84,7 +84,8 @@ def test_the_result_says_what_check_privacy_says() -> None:
     losses = found.attributes["unmasked"] - found.attributes["masked"]
     assert np.allclose(losses, found.attributes["loss"])
     assert "proved" in repr(found)
-    assert "<table>" in found._repr_html_()
+    assert "proved the least" in found._repr_html_()
+    assert all(len(line) <= 80 for line in found._card().text(80).splitlines())
 
 
 def test_kept_is_the_measure_without_the_suppressed_records() -> None:

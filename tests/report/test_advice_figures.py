@@ -136,6 +136,14 @@ def test_scores_have_the_interval_of_their_difference_from_the_winner() -> None:
             assert drawn["from"] < drawn["value"] < drawn["to"]
 
 
+def test_the_winner_is_the_first_row_although_it_has_no_interval() -> None:
+    clinic = ao.datasets.clinic(300)
+    advice = ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="scores"))
+    file = io.StringIO()
+    advice.plot().save(file, format="svg")
+    assert f"12 values: {', '.join(advice.ranking['configuration'][:3])}" in file.getvalue()
+
+
 def test_bounds_that_end_beyond_the_axis_have_an_arrow(summary: ao.Summary) -> None:
     advice = ao.advise(summary, "mi")
 

@@ -257,9 +257,32 @@ def test_the_command_refuses_another_ending(tmp_path: Path, capsys: pytest.Captu
     assert "must end in .html" in capsys.readouterr().err
 
 
-def test_privacy_columns_of_the_ranking_are_shown(summary: ao.Summary, tmp_path: Path) -> None:
-    advice = ao.advise(summary, "mi")
-    checked = replace(advice, ranking=advice.ranking.assign(k=7, **{"k>=5": True, "t": 0.123456789}))
-    text = text_of(checked.report(tmp_path / "a.html"))
-    assert "Checked for each configuration, in the ranking above: k, k>=5, t." in text
-    assert "7 yes 0.123457" in text
+def test_privacy_that_was_required_is_shown_with_what_fails(
+    clinic: ao.datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = [ao.privacy.KAnonymity(2), ao.privacy.LDiversity(2, kind="entropy")]
+    masks = {f"w{w}": {"age": ao.Bucketize(width=w), "zip": ao.Suppress()} for w in (1, 2, 50)}
+    ao.summarize(clinic.frame, clinic.label, masks, rules=rules).save("s.json")
+    ranked = ao.advise("s.json", "mi")
+    text = text_of(ranked.report("ranked.html"))
+    assert "The ranking above shows for each configuration: k_anonymity, entropy_l_diversity." in text
+    advice = ao.advise("s.json", "mi", require=ao.privacy.KAnonymity(2))
+    assert len(advice.excluded) > 0
+    text = text_of(advice.report("a.html"))
+    assert (
+        f"Required of each configuration: k=2. {len(advice.excluded)} that fail are out of the ranking"
+        in text
+    )
+    for name, reason in advice.excluded.itertuples(index=False):
+        assert f"{name} {reason}" in text
+    assert f"{len(advice.excluded)} fail the privacy rules" in str(advice)
+    assert (
+        command_of(advice, "a.html") == "aegis-opt advise s.json --measure mi --require k=2 --report a.html"
+    )
+    both = ao.advise(
+        "s.json", "mi", require=[ao.privacy.KAnonymity(1), ao.privacy.LDiversity(1, kind="entropy")]
+    )
+    again = eval(call_of(both), {"ao": ao})
+    pd.testing.assert_frame_equal(again.ranking, both.ranking)
+    assert again.asked == both.asked

@@ -22,12 +22,13 @@ except duckdb.InvalidInputException as error:
 masks = {"x": ao.Bucketize(width=2)}
 print(ao.summarize("table.csv", "y", {"c": masks}).n_records)
 steps = []
-print(ao.apply_configuration("table.csv", masks, output="masked.csv", progress=lambda *step: steps.append(step)))
+report = lambda *step: steps.append(step)
+print(ao.apply_configuration("table.csv", masks, output="masked.csv", progress=report))
 print(steps[0][1:])
 """
 
 
-def test_duckdb_refuses_its_settings_in_a_notebook_without_ipywidgets_and_nothing_fails(
+def test_files_are_read_where_duckdb_refuses_its_settings_for_lack_of_ipywidgets(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "table.csv").write_text("x,y\n1,a\n2,b\n")

@@ -15,7 +15,7 @@ import pytest
 
 from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
-from aegis_opt.privacy import KAnonymity, TCloseness, check_privacy
+from aegis_opt.privacy import KAnonymity, TCloseness, check_privacy, search, verify_certificate
 from aegis_opt.release import apply_configuration, source_domains
 from aegis_opt.scores import Race
 from aegis_opt.sources import columns, scan
@@ -281,3 +281,17 @@ def test_small_classes_are_suppressed_on_the_cluster(spark, parquet):
         assert found[0] == found[1]
     with pytest.raises(InvalidOption, match="all 5,000 records are in classes of fewer than 5,000"):
         apply_configuration(frame, masks, suppress_below=5000)
+
+
+def test_a_search_finds_and_proves_the_same(spark, parquet):
+    candidates = {
+        "tiny": [Identity(), Bucketize(width=10), Suppress()],
+        "real": [Identity(), Suppress()],
+        "text": [Identity(), Prefix(1), Suppress()],
+    }
+    ours = search(parquet, "label", candidates, KAnonymity(5), 0.05)
+    frame = spark.read.parquet(parquet)
+    theirs = search(frame, "label", candidates, KAnonymity(5), 0.05)
+    assert (theirs.choice, theirs.cost, theirs.suppressed) == (ours.choice, ours.cost, ours.suppressed)
+    assert theirs.proved
+    assert verify_certificate(theirs.certificate, frame).suppressed == ours.suppressed

@@ -64,9 +64,8 @@ def bounded(options: Options, clauses: Clauses, allowed: BoolArray, upper: float
 
 def _first_zero(extra: FloatArray, options: Options) -> IntArray:
     """Return the first option of each attribute that costs nothing extra."""
-    zeros = np.flatnonzero(extra == 0)
-    _, first = np.unique(options.owner[zeros], return_index=True)
-    return zeros[first]
+    zeros = np.flatnonzero(extra == 0)  # every attribute has one
+    return zeros[np.searchsorted(zeros, options.starts)]
 
 
 def _charge(rows: BoolArray, extra: FloatArray) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -34,10 +35,10 @@ def _by_price(options: Options, point: Point, violates: Violates) -> Point:
     prices = [options.prices(attribute, start) for attribute, start in enumerate(point)]
 
     def at(price: float) -> Point:
-        steps = [int(np.searchsorted(own, price, side="right")) - 1 for own in prices]
+        steps = [bisect_right(own, price) - 1 for own in prices]
         return tuple(chain[step] for chain, step in zip(chains, steps, strict=True))
 
-    levels = np.unique(np.concatenate(prices))
+    levels = sorted({price for own in prices for price in own})
     low, high = -1, len(levels)  # prices at which it violates and at which it does not; the point itself does
     while high - low > 1:
         middle = (low + high) // 2

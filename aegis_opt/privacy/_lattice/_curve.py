@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aegis_opt import _later
+from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt._options import is_number, is_whole, number, whole_number
+from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.measures import Measure
 from aegis_opt.privacy._base import PrivacyRule, as_rules
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchCurve:
+class SearchCurve(Displayed):
     """The cheapest configuration for every k and suppression limit.
 
     Attributes
@@ -81,8 +83,26 @@ class SearchCurve:
         proved = sum(result.proved for result in self.results.values())
         return f"<SearchCurve: {len(self.results)} points, {proved} proved, {self.checks:,} tests>"
 
-    def _repr_html_(self) -> str:
-        return str(self.table.to_html(index=False, escape=True, border=0))
+    def _card(self) -> Card:
+        rows = []
+        for row in self.table.head(FEW).to_dict("records"):
+            step = "-" if pd.isna(row["step"]) else f"{row['step']:.6g}"
+            rows.append(
+                [f"{row['suppression']:g}", str(row["k"]), f"{row['cost']:.6g}", step, row["pays"] or "-"]
+            )
+        proved = sum(result.proved for result in self.results.values())
+        return Card(
+            title="Cost of privacy",
+            conclusion=f"{proved} of {len(self.results)} points are proved; {self.checks:,} tests.",
+            columns=["suppression", "k", "cost", "step", "pays"],
+            rows=rows,
+            left=["pays"],
+            more="" if len(self.table) <= FEW else f"The first {FEW} rows; curve.table has all.",
+            warnings=[
+                f"k = {k}, suppression {limit:g}: {why}" for (k, limit), why in self.infeasible.items()
+            ],
+            calls=[("curve.plot()", "draws it"), ("curve.attributes", "says which attribute pays")],
+        )
 
 
 def search_curve(
@@ -100,7 +120,7 @@ def search_curve(
     order: Mapping[str, str | Iterable[Any]] | None = None,
     seed: int = 0,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> SearchCurve:
     """Find the configuration of least deviation for every k and suppression limit.
 
@@ -132,10 +152,10 @@ def search_curve(
     >>> weights = [ao.Identity(), ao.Bucketize(width=20), ao.Suppress()]
     >>> curve = ao.search_curve(clinic.frame, "health", {"age": ages, "weight": weights}, k=[2, 10, 50])
     >>> curve.table[["k", "cost", "step", "pays"]].round(3)
-        k   cost   step    pays
-    0   2  0.325    NaN    None
-    1  10  0.358  0.033  weight
-    2  50  0.358  0.000    None
+        k   cost   step  pays
+    0   2  0.533    NaN  None
+    1  10  0.559  0.026   age
+    2  50  0.559  0.000  None
     """
     levels, limits = _levels(k), _limits(suppression)
     others = () if require is None else as_rules(require)
@@ -146,35 +166,36 @@ def search_curve(
     end = None
     if time_limit is not None:
         end = time.monotonic() + number("time_limit", time_limit, above=0, unit="seconds")
-    space = open_space(
-        source,
-        label,
-        offers_of(candidates),
-        measure_of(measure),
-        rules,
-        quasi_identifiers,
-        sensitive,
-        order,
-        memory,
-        progress,
-    )
     found: dict[tuple[int, float], SearchResult] = {}
     reasons: dict[tuple[int, float], str] = {}
     learned: list[tuple[int, int, tuple[Point, ...]]] = []  # k, limit, points that violate
-    for limit in sorted(limits, reverse=True):
-        for level in levels:
-            task = Task(space, as_rules([KAnonymity(level), *others]), limit, seed)
-            for least, most, points in learned:
-                if least <= level and most >= task.limit:
-                    for point in points:
-                        task.clauses.add(point)
-            left = None if end is None else max(end - time.monotonic(), 0.0)
-            try:
-                check_size(task.rules, limit, space)
-                found[level, limit] = run(task, left, progress, f"k={level}")
-            except InfeasibleSearch as error:
-                reasons[level, limit] = str(error)
-            learned.append((level, task.limit, tuple(task.clauses.points)))
+    with reporting(progress, "searching") as report:
+        space = open_space(
+            source,
+            label,
+            offers_of(candidates),
+            measure_of(measure),
+            rules,
+            quasi_identifiers,
+            sensitive,
+            order,
+            memory,
+            report,
+        )
+        for limit in sorted(limits, reverse=True):
+            for level in levels:
+                task = Task(space, as_rules([KAnonymity(level), *others]), limit, seed)
+                for least, most, points in learned:
+                    if least <= level and most >= task.limit:
+                        for point in points:
+                            task.clauses.add(point)
+                left = None if end is None else max(end - time.monotonic(), 0.0)
+                try:
+                    check_size(task.rules, limit, space)
+                    found[level, limit] = run(task, left, report, f"k={level}")
+                except InfeasibleSearch as error:
+                    reasons[level, limit] = str(error)
+                learned.append((level, task.limit, tuple(task.clauses.points)))
     if not found:
         raise InfeasibleSearch(next(iter(reasons.values())))
     ordered = {key: found[key] for key in sorted(found, key=lambda key: (key[1], key[0]))}

@@ -31,7 +31,7 @@ class Options:
         self.starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self.owner: IntArray = np.repeat(np.arange(len(sizes)), sizes)
         self.by_cost = [np.argsort(costs[self.of(i)], kind="stable").tolist() for i in range(len(partitions))]
-        self._chains: dict[tuple[int, int], tuple[list[int], FloatArray]] = {}
+        self._chains: dict[tuple[int, int], tuple[list[int], list[float]]] = {}
         self._joined: dict[tuple[int, bytes], int] = {}
 
     @property
@@ -67,11 +67,11 @@ class Options:
         """Return ever coarser partitions: `start` joined with the candidates in the order of their costs."""
         return self._chain(attribute, start)[0]
 
-    def prices(self, attribute: int, start: int) -> FloatArray:
+    def prices(self, attribute: int, start: int) -> list[float]:
         """Return what each step of the chain costs more than the dearest candidate that refines `start`."""
         return self._chain(attribute, start)[1]
 
-    def _chain(self, attribute: int, start: int) -> tuple[list[int], FloatArray]:
+    def _chain(self, attribute: int, start: int) -> tuple[list[int], list[float]]:
         key = attribute, start
         if key not in self._chains:
             own, costs = self.partitions[attribute], self.costs[self.of(attribute)]
@@ -82,5 +82,5 @@ class Options:
                 if wider != chain[-1]:
                     chain.append(wider)
                     prices.append(max(0.0, float(costs[candidate] - now)))
-            self._chains[key] = chain, np.array(prices)
+            self._chains[key] = chain, prices
         return self._chains[key]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt._options import number, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.masks import Configuration
@@ -45,7 +46,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SearchResult:
+class SearchResult(Displayed):
     """The configuration of least deviation among all combinations of candidates, under privacy rules.
 
     Attributes
@@ -280,15 +281,27 @@ class SearchResult:
             f"{self.suppressed:,} records suppressed, {self.checks:,} tests>"
         )
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        facts = "".join(
-            f"<tr><th style='text-align:left'>{escape(heading)}</th><td>{escape(text)}</td></tr>"
-            for heading, text in self.facts()
+    def _card(self) -> Card:
+        facts = self.facts()
+        rows: list[list[str]] = []
+        if self.best is not None:
+            rows = [
+                [row["attribute"], row["mask"], f"{row['groups']:,}", f"{row['loss']:.6g}"]
+                for row in self.attributes.head(FEW).to_dict("records")
+            ]
+        return Card(
+            title="Search under privacy rules",
+            conclusion=f"{facts[1][1]}.",
+            why=". ".join(f"{heading}: {text}" for heading, text in (facts[0], *facts[2:])) + ".",
+            columns=["attribute", "mask", "masked values", "loss"] if rows else [],
+            rows=rows,
+            left=["attribute", "mask"],
+            more="" if len(rows) < FEW else f"The first {FEW} attributes at most; found.attributes has all.",
+            calls=[
+                ("found.best", "is the configuration"),
+                ("found.certificate.save(path)", "writes the proof"),
+            ],
         )
-        table = "" if self.best is None else self.attributes.to_html(index=False, escape=True, border=0)
-        return f"<table>{facts}</table>{table}"
 
 
 def _configuration(task: Task, point: Point, name: str) -> Configuration:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aegis_opt._options import instance, number, whole_number
+from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.masks._order import normal_orders
 from aegis_opt.measures import Measure, get_measure
@@ -35,7 +36,7 @@ def search(
     order: Mapping[str, str | Iterable[Any]] | None = None,
     seed: int = 0,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> SearchResult:
     """Find the configuration of least deviation among all combinations of candidates, under privacy rules.
 
@@ -80,8 +81,9 @@ def search(
         Seed of the random numbers that stand for classes. It changes no result that is proved.
     memory : str, optional
         Limit of the memory of the scan, such as "1GB".
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows the best so far, the bound, the gap and the tests; a function is called with (what, done,
+        of how many).
 
     Returns
     -------
@@ -112,19 +114,19 @@ def search(
     >>> weights = [ao.Identity(), ao.Bucketize(width=20), ao.Suppress()]
     >>> found = ao.search(clinic.frame, "health", {"age": ages, "weight": weights}, ao.privacy.KAnonymity(5))
     >>> found.choice, found.proved
-    ({'age': 3, 'weight': 1}, True)
+    ({'age': 1, 'weight': 2}, True)
     """
     offers, rules, chosen = offers_of(candidates), as_rules(require), measure_of(measure)
     number("suppression", suppression, least=0, most=1)
     if time_limit is not None:
         number("time_limit", time_limit, above=0, unit="seconds")
     whole_number("seed", seed, least=0)
-    space = open_space(
-        source, label, offers, chosen, rules, quasi_identifiers, sensitive, order, memory, progress
-    )
-    check_size(rules, suppression, space)
-    task = Task(space, rules, suppression, seed)
-    return run(task, time_limit, progress, "best")
+    with reporting(progress, "searching") as report:
+        space = open_space(
+            source, label, offers, chosen, rules, quasi_identifiers, sensitive, order, memory, report
+        )
+        check_size(rules, suppression, space)
+        return run(Task(space, rules, suppression, seed), time_limit, report, "best")
 
 
 def measure_of(measure: str | Measure | Score) -> Measure:

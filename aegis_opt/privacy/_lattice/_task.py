@@ -118,7 +118,7 @@ def relative_gap(cost: float, bound: float) -> float:
 
     Examples
     --------
-    >>> relative_gap(0.5, 0.4)
-    0.2
+    >>> relative_gap(0.5, 0.25)
+    0.5
     """
     return 0.0 if cost <= bound else min((cost - bound) / abs(cost), 1.0) if cost else 1.0

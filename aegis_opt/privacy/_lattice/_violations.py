@@ -108,8 +108,9 @@ class Violations:
     def _suppressed(self, sums: npt.NDArray[np.uint32]) -> int:
         if self._sizes_only:
             ordered = np.sort(sums)
-            ends = np.flatnonzero(ordered[1:] != ordered[:-1])
-            sizes = np.diff(ends, prepend=-1, append=len(ordered) - 1)
+            changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+            bounds = np.concatenate([[0], changes, [len(ordered)]])
+            sizes = bounds[1:] - bounds[:-1]
             return int(sizes[sizes < self._k].sum())
         packed = np.sort(sums.astype(np.uint64) << np.uint64(32) | np.arange(len(sums), dtype=np.uint64))
         order = (packed & np.uint64(2**32 - 1)).astype(np.int64)

@@ -109,7 +109,9 @@ def _layers(
         labelPadding=8,
         labelFontWeight={"condition": {"test": bold, "value": "bold"}, "value": "normal"},
     )
-    y = alt.Y("configuration:N", sort=None, axis=names)
+    # in so many words: the order of appearance is that of the first layer, and the winner may have no line
+    order = alt.Scale(domain=[row["configuration"] for row in data])
+    y = alt.Y("configuration:N", scale=order, axis=names)
     x_scale = alt.Scale(domain=ends, nice=False, zero=False)
     better = "more" if dot == "score" and advice.criterion.higher_is_better else "less"
     unit = f" in {advice.criterion.unit}" if advice.criterion.unit else ""

@@ -211,7 +211,7 @@ def draw(tables: Tables) -> alt.ConcatChart:
     import altair as alt
 
     table = tables["regret"].set_index("method").filter(like="regret, ")
-    charts = []
+    charts: list[alt.LayerChart | alt.FacetChart] = []
     for column in table:
         found = table[column].rename("points").reset_index()
         names = alt.Axis() if not charts else None  # the first panel names the rows of all
