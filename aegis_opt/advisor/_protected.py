@@ -10,6 +10,7 @@ import pandas as pd
 
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._bootstrap import LEVEL, MOST_CELLS, normal_quantile
+from aegis_opt.advisor._deviation import TIE
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.summary import ProtectedSummary
@@ -18,86 +19,128 @@ from aegis_opt.summary._reconcile import reconcile
 REPLICATES = (50, 200)
 """How often the protection is simulated: less often where there are many cells, but never less than that."""
 _CELLS = 4_000_000  # of all simulated tables together
+_DROWNED = 0.5  # share of the mean count of a masked table above which its noise drowns it
 
 
 def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, seed: int) -> Advice:
     """Add what the protection leaves open: how far each configuration is behind the winner, and its rank.
 
     The reconciled tables stand for the truth; protected again, by errors of the same distribution, and
-    reconciled again, they show how far scores move by the protection. The 95% interval of a difference
-    reaches 1.96 standard deviations beyond the difference and beyond the difference less its mean shift. The
-    interval of a rank holds 95% of the simulated ranks and the rank itself.
+    reconciled again, they show how far the measure of each masked table moves. The 95% interval of a
+    difference reaches 1.96 standard deviations beyond the difference and beyond the difference less its mean
+    shift. That says nothing about a masked table whose counts are drowned in noise: its measure may be
+    anything from that of a table without information to that of the label itself. The rank of a configuration
+    is between the number of those that are surely better and the number of those that may be.
     """
     cells = sum(attribute.counts.size for attribute in summary.attributes.values())
     replicates = int(np.clip(_CELLS // cells, *REPLICATES))
-    simulated = simulated_scores(measure, summary, replicates, seed)
-    if not measure.higher_is_better:
-        simulated = -simulated
-    scores = advice.masked.mean(axis=1).to_numpy(float) * (1 if measure.higher_is_better else -1)
+    sign = 1 if measure.higher_is_better else -1
+    simulated = sign * simulated_values(measure, summary, replicates, seed)
+    values = sign * advice.masked[list(summary.attributes)].to_numpy(float)
     names = list(advice.masked.index)
-    best = names.index(str(advice.best)) if advice.best is not None else int(np.argmax(scores))
-    behind = scores[best] - scores
-    drawn = simulated[:, [best]] - simulated
-    shift = drawn.mean(axis=0) - behind
-    width = normal_quantile(LEVEL) * drawn.std(axis=0, ddof=1)
-    ranks = (simulated[:, None, :] > simulated[:, :, None]).sum(axis=2) + 1
-    few, many = 100 * (1 - LEVEL) / 2, 100 * (1 + LEVEL) / 2
-    own = advice.ranking.set_index("configuration")["rank"].loc[names].to_numpy()
+    best = int(np.argmax(values.mean(axis=1))) if advice.best is None else names.index(advice.best)
+    chosen = _chosen(summary)
+    drowned = _drowned(summary)
+    is_drowned = np.array([[drowned[i][t] for i, t in enumerate(row)] for row in chosen])
+    is_open = (chosen != chosen[best]) & (is_drowned | is_drowned[best])
+    known = np.where(is_open, 0, values[best] - values).mean(axis=1)
+    drawn = np.where(is_open, 0, simulated[:, [best]] - simulated).mean(axis=2)
+    unsure = is_open.mean(axis=1) * _span(measure, summary)
+    width = normal_quantile(LEVEL) * drawn.std(axis=0, ddof=1) + unsure
+    shift = drawn.mean(axis=0) - known
+    behind = values[best].mean() - values.mean(axis=1)
+    low = np.minimum(behind, np.minimum(known, known - shift) - width)
+    high = np.maximum(behind, np.maximum(known, known - shift) + width)
+    slack = TIE * max(1e-300, float(np.abs(values).max()))
     found = pd.DataFrame(
         {
             "difference": behind,
-            "difference_low": np.minimum(behind, behind - shift) - width,
-            "difference_high": np.maximum(behind, behind - shift) + width,
-            "rank_low": np.minimum(own, np.floor(np.percentile(ranks, few, axis=0))).astype(np.int64),
-            "rank_high": np.maximum(own, np.ceil(np.percentile(ranks, many, axis=0))).astype(np.int64),
+            "difference_low": low,
+            "difference_high": high,
+            "rank_low": 1 + (high[None, :] < low[:, None] - slack).sum(axis=1),
+            "rank_high": (low[None, :] <= high[:, None] + slack).sum(axis=1),
         },
         index=names,
     ).loc[advice.ranking["configuration"]]
     winner = names[best]
-    open_ones = [name for name in found.index if name != winner and found["difference_low"][name] <= 0]
+    open_ones = [name for name in found.index if name != winner and found["difference_low"][name] <= slack]
     return replace(
         advice,
         ranking=pd.concat([advice.ranking, found.reset_index(drop=True)], axis="columns"),
         equivalent=(winner, *open_ones) if advice.best is not None else (),
-        warnings=(_warning(summary, winner, open_ones), *advice.warnings),
+        warnings=(*_warnings(summary, winner, open_ones, drowned), *advice.warnings),
         reason=f"{advice.reason} The counts are protected, so this order is an estimate with intervals.",
     )
 
 
-def _warning(summary: ProtectedSummary, winner: str, open_ones: Sequence[str]) -> str:
+def _chosen(summary: ProtectedSummary) -> IntArray:
+    """Return which masked table each configuration has of each attribute."""
+    rows = [[tables[name] for name in summary.attributes] for tables in summary.configurations.values()]
+    return np.array(rows, dtype=np.int64)
+
+
+def _drowned(summary: ProtectedSummary) -> list[list[bool]]:
+    """Say of each masked table of each attribute whether its counts are less than twice their noise."""
+    deviation = summary.protection.standard_deviation
+    labels = len(summary.label_values)
+    return [
+        [
+            deviation * np.sqrt(len(attribute.counts) / table.n_groups)
+            > _DROWNED * summary.n_records / (table.n_groups * labels)
+            for table in attribute.tables
+        ]
+        for attribute in summary.attributes.values()
+    ]
+
+
+def _span(measure: Measure, summary: ProtectedSummary) -> float:
+    """Return how far a table that tells the label is from one that tells nothing, by a measure."""
+    counts = summary._reconciled.label_counts
+    counts = counts[counts > 0]
+    return abs(float(measure(np.diag(counts))) - float(measure(counts[None])))
+
+
+def _warnings(
+    summary: ProtectedSummary, winner: str, open_ones: Sequence[str], drowned: Sequence[Sequence[bool]]
+) -> list[str]:
     told = f"{winner} is first, and all others are behind it"
     if open_ones:
         first = ", ".join(open_ones[:5]) + (", ..." if len(open_ones) > 5 else "")
         told = f"{len(open_ones)} of {len(summary.configurations) - 1} others may be as good ({first})"
-    return (
+    found = [
         f"protected: {summary.protection.statement()}, so nothing is proved about the order or the bounds. "
         f"By 95% intervals of what the protection changes, {told}."
-    )
+    ]
+    lost = [name for name, tables in zip(summary.attributes, drowned, strict=True) if any(tables)]
+    if lost:
+        first = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
+        found.append(
+            f"drowned: {sum(map(sum, drowned))} masked tables have counts of about the size of their noise, "
+            f"or less (of {first}), and tell nearly nothing; mask these attributes more in all "
+            "configurations, or leave them out."
+        )
+    return found
 
 
-def simulated_scores(measure: Measure, summary: ProtectedSummary, replicates: int, seed: int) -> FloatArray:
-    """Return the score of each configuration in each simulated summary; replicates x configurations.
+def simulated_values(measure: Measure, summary: ProtectedSummary, replicates: int, seed: int) -> FloatArray:
+    """Return the measure of each masked attribute in each simulated summary.
 
-    The score is the mean of the measure over the masked attributes.
+    Replicates x configurations x attributes.
     """
     attributes = list(summary.attributes.values())
     truth = reconcile([attribute.counts for attribute in attributes])
     rng = np.random.default_rng([seed, 8])
-    chosen = np.array(
-        [[tables[name] for name in summary.attributes] for tables in summary.configurations.values()]
-    )
+    chosen = _chosen(summary)
     at_a_time = max(1, MOST_CELLS // sum(table.size for table in truth))
-    scores = []
+    found = np.empty((replicates, *chosen.shape))
     for start in range(0, replicates, at_a_time):
-        n = min(at_a_time, replicates - start)
-        noisy = [table + summary.protection.errors(rng, (n, *table.shape)) for table in truth]
-        total = np.zeros((n, len(chosen)))
+        now = slice(start, min(start + at_a_time, replicates))
+        noisy = [table + summary.protection.errors(rng, (now.stop - start, *table.shape)) for table in truth]
         for i, (attribute, tables) in enumerate(zip(attributes, reconcile(noisy), strict=True)):
             tables[~tables.any(axis=(1, 2)), 0, 0] = 1  # without records there is nothing to measure
             values = [_measured(measure, tables, groups) for groups in attribute.groups]
-            total += np.stack(values, axis=1)[:, chosen[:, i]]
-        scores.append(total / len(attributes))
-    return np.concatenate(scores)
+            found[now, :, i] = np.stack(values, axis=1)[:, chosen[:, i]]
+    return found
 
 
 def _measured(measure: Measure, tables: IntArray, groups: IntArray) -> FloatArray:
