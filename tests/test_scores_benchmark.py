@@ -98,7 +98,7 @@ def test_every_part_prints_its_figures(
     assert scores.main(["--data", str(folder), *options]) == 0
     out = capsys.readouterr().out
     for figure in (
-        r"people +\S+ +\d+ +\S+ +\de-\d\d",
+        r"people +\S+ +\d+ +\S+ +\de[-+]\d\d",
         r"people +10 +all pairs +[01]\.\d+",
         r"people +CSV +[\d.]+ \([\d.]+\) s +[\d.]+ \([\d.]+\) s +[\d.]+ \([\d.]+\)",
         r"nb +\d+ \(\d+\) ms +ratio [\d.]+ \([\d.]+\)",

@@ -98,7 +98,8 @@ def _expected_information(rows: Array, labels: Array, n: float) -> float:
     r, label = (each.ravel() for each in np.meshgrid(totals, labels, indexing="ij"))
     many = r * label / n > MANY
     terms = np.empty(len(r))
-    terms[many] = _expected_of_many(r[many], label[many], n)
+    if many.any():
+        terms[many] = _expected_of_many(r[many], label[many], n)
     terms[~many] = _expected_of_few(r[~many], label[~many], n)
     return max(float(terms @ np.repeat(times, len(labels))) / n, 0.0)
 

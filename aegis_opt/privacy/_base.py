@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from math import floor
 from typing import ClassVar
 
 import numpy as np
@@ -219,7 +221,7 @@ class PrivacyRule(ABC):
 
 
 def allowed_records(suppression: float, n_records: int) -> int:
-    """How many of N records may be suppressed: floor(s N), with s N taken as whole where it almost is.
+    """How many of N records may be suppressed: floor(s N), with s the decimal number that was written.
 
     Examples
     --------
@@ -227,7 +229,7 @@ def allowed_records(suppression: float, n_records: int) -> int:
     29
     """
     share = number("suppression", suppression, least=0, most=1)
-    return int(np.floor(share * n_records * (1 + TOLERANCE)))
+    return floor(Fraction(repr(share)) * n_records)
 
 
 def as_rules(rules: PrivacyRule | Iterable[PrivacyRule]) -> tuple[PrivacyRule, ...]:

@@ -36,7 +36,9 @@ def all_tables(problem: Problem) -> Iterator[np.ndarray]:
     """Go through every table of whole numbers that meets all totals, cell by cell."""
     n, k = problem.shape
     left = [margin.totals.copy() for margin in problem.margins]
-    last = [{} for _ in left]  # the last cell of each total, which has to take what is left of it
+    last: list[dict[tuple[int, int], int]] = [
+        {} for _ in left
+    ]  # the last cell of each total, which has to take what is left of it
     cells = [(a, y) for a in range(n) for y in range(k)]
     for i, (a, y) in enumerate(cells):
         for seen, margin in zip(last, problem.margins, strict=True):

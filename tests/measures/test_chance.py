@@ -96,6 +96,7 @@ def test_the_share_is_all_for_unique_values_and_none_for_many_records() -> None:
     assert chance_share("mi", [[9000, 1000], [1000, 9000]]) < 0.001
     assert chance_share("g3", [[9000, 1000], [1000, 9000]]) < 0.05
     assert chance_share("mi", [[5, 5]]) == 0
+    assert chance_share("mi", [[1, 0], [0, 1]]) == pytest.approx(1)  # two records
 
 
 def test_fractional_counts_are_refused() -> None:

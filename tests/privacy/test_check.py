@@ -96,7 +96,8 @@ def test_figures_are_those_of_the_masked_table(source: Any) -> None:
 
 def test_the_witness_is_the_smallest_class_that_violates(source: Any) -> None:
     found = ao.check_privacy(source, CONFIGURATIONS, KAnonymity(200)).set_index("configuration")
-    values, size = found.loc["age", "k_anonymity_witness"]
+    witness: Any = found.loc["age", "k_anonymity_witness"]
+    values, size = witness
     assert size == found.loc["age", "smallest_class"] == found.loc["age", "k_anonymity"]
     assert sorted(values) == ["age", "city", "weight"]
     masked = ao.apply_configuration(people(), MASKS["age"])

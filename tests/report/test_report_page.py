@@ -22,9 +22,11 @@ from aegis_opt.report._comparison_figures import rankings_by_file
 from aegis_opt.report._page_header import warnings
 from aegis_opt.report._ranking_data import rankings_of
 
-FIGURES = ("tvd-pooled", "pareto-pooled", "profile-time-pooled", "profile-tvd-pooled", "regret-pooled")
-FIGURES += ("estimate-pooled-mi", "estimate-pooled-chi2")
-FIGURES += ("ranking-pooled-people-mi", "ranking-pooled-people-chi2")
+FIGURES = (
+    *("tvd-pooled", "pareto-pooled", "profile-time-pooled", "profile-tvd-pooled", "regret-pooled"),
+    *("estimate-pooled-mi", "estimate-pooled-chi2"),
+    *("ranking-pooled-people-mi", "ranking-pooled-people-chi2"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,8 @@ def verify_certificate(
     if isinstance(certificate, Certificate):
         certificate = {**certificate.document, "digest": certificate.digest}
     stated = read_statement(certificate)
-    # As the rules have it: s N counts as whole where it almost is
-    if stated.limit != math.floor(stated.suppression * stated.records * (1 + 1e-10)):
+    # As the rules have it: the share is the decimal number that was written
+    if stated.limit != math.floor(Decimal(repr(float(stated.suppression))) * stated.records):
         raise _no_proof(f"its limit of {stated.limit:,} records is not its share of them")
     if sum(own.costs[c] for own, c in zip(stated.attributes, stated.winner, strict=True)) != stated.cost:
         raise _no_proof("its cost is not the sum of the costs of its winner")
