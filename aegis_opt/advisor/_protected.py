@@ -14,7 +14,7 @@ from aegis_opt.advisor._deviation import TIE
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.summary import ProtectedSummary
-from aegis_opt.summary._reconcile import reconcile
+from aegis_opt.summary._reconcile import masks_to_fit, reconcile
 
 REPLICATES = (50, 200)
 """How often the protection is simulated: less often where there are many cells, but never less than that."""
@@ -128,7 +128,8 @@ def simulated_values(measure: Measure, summary: ProtectedSummary, replicates: in
     Replicates x configurations x attributes.
     """
     attributes = list(summary.attributes.values())
-    truth = reconcile([attribute.counts for attribute in attributes])
+    masks = masks_to_fit(summary)
+    truth = reconcile([attribute.counts for attribute in attributes], masks)
     rng = np.random.default_rng([seed, 8])
     chosen = _chosen(summary)
     at_a_time = max(1, MOST_CELLS // sum(table.size for table in truth))
@@ -136,7 +137,7 @@ def simulated_values(measure: Measure, summary: ProtectedSummary, replicates: in
     for start in range(0, replicates, at_a_time):
         now = slice(start, min(start + at_a_time, replicates))
         noisy = [table + summary.protection.errors(rng, (now.stop - start, *table.shape)) for table in truth]
-        for i, (attribute, tables) in enumerate(zip(attributes, reconcile(noisy), strict=True)):
+        for i, (attribute, tables) in enumerate(zip(attributes, reconcile(noisy, masks), strict=True)):
             tables[~tables.any(axis=(1, 2)), 0, 0] = 1  # without records there is nothing to measure
             values = [_measured(measure, tables, groups) for groups in attribute.groups]
             found[now, :, i] = np.stack(values, axis=1)[:, chosen[:, i]]

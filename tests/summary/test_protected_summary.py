@@ -245,6 +245,6 @@ def test_more_noise_than_records_is_told() -> None:
 
 
 def test_masks_that_depend_on_counts_are_refused_beside_noise() -> None:
-    masks = {"one": {"town": ao.masks.FrequentValues(2)}}
+    masks = {"one": {"town": ao.masks.KeepTop(2)}}
     with pytest.raises(ao.errors.InvalidOption, match="depends on how often values occur"):
         ao.summarize(people(60), "y", masks, epsilon=1.0, domains={k: DOMAINS[k] for k in ("town", "y")})
