@@ -23,8 +23,8 @@ from aegis_opt.summary import ProtectedSummary
 from benchmarks.inputs import Input, folders, load, machine
 
 EPSILONS = (0.5, 1.0, 2.0)
-MEASURES = ("mi", "g3")
-_LINE = "{:<12} {:<12} {:<4} {:>10} {:>15} {:>15} {:>9} {:>8} {:>9}"
+MEASURES = ("mi", "g3", "mi_loo")
+_LINE = "{:<12} {:<12} {:<7} {:>10} {:>15} {:>15} {:>9} {:>8} {:>9}"
 
 
 def public_domains(data: Input) -> dict[str, list[object]]:

@@ -125,7 +125,7 @@ class Advisor:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
         advisor, reasons = self, None
         if require is not None:
-            kept, reasons = judged(self.summary, require)
+            kept, reasons = judged(self.protected or self.summary, require)
             advisor = self if len(kept) == len(self.summary.configurations) else self._restricted(kept)
         with reporting(progress, "advising") as report:
             advice = advisor._advise(
@@ -409,7 +409,12 @@ class Advisor:
         none = "" if proved else self._no_winner(measure, deviation, ranking)
         warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=certified)
         best = None if none else deviation.tied[0]
-        if common and not proved and (other := contradiction(measure, deviation, best)):
+        if (
+            self.protected is None
+            and common
+            and not proved
+            and (other := contradiction(measure, deviation, best))
+        ):
             warnings.insert(1 if none else 0, other)
         warnings += warnings_about_tables(question, summary, estimates, attributes)
         unknown = undescribed(summary)

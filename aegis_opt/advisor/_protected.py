@@ -19,7 +19,9 @@ from aegis_opt.summary._reconcile import masks_to_fit, reconcile
 REPLICATES = (50, 200)
 """How often the protection is simulated: less often where there are many cells, but never less than that."""
 _CELLS = 4_000_000  # of all simulated tables together
-_DROWNED = 0.5  # share of the mean count of a masked table above which its noise drowns it
+_DROWNED = {True: 2, False: 4}
+"""Standard deviations of the noise below which a mean count is drowned, by whether the measure is monotone:
+others correct for chance, and depend more on small counts."""
 
 
 def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, seed: int) -> Advice:
@@ -29,29 +31,36 @@ def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, 
     reconciled again, they show how far the measure of each masked table moves. The 95% interval of a
     difference reaches 1.96 standard deviations beyond the difference and beyond the difference less its mean
     shift. That says nothing about a masked table whose counts are drowned in noise: its measure may be
-    anything from that of a table without information to that of the label itself. The rank of a configuration
-    is between the number of those that are surely better and the number of those that may be.
+    anything from that of a table that tells nothing to that of the label itself, and the interval has room
+    for all of it. A rank is between the number of configurations that are surely better and the number of
+    those that may be.
     """
     cells = sum(attribute.counts.size for attribute in summary.attributes.values())
     replicates = int(np.clip(_CELLS // cells, *REPLICATES))
     sign = 1 if measure.higher_is_better else -1
     simulated = sign * simulated_values(measure, summary, replicates, seed)
     values = sign * advice.masked[list(summary.attributes)].to_numpy(float)
+    largest = float(np.abs(values).max())
     names = list(advice.masked.index)
     best = int(np.argmax(values.mean(axis=1))) if advice.best is None else names.index(advice.best)
     chosen = _chosen(summary)
-    drowned = _drowned(summary)
-    is_drowned = np.array([[drowned[i][t] for i, t in enumerate(row)] for row in chosen])
-    is_open = (chosen != chosen[best]) & (is_drowned | is_drowned[best])
-    known = np.where(is_open, 0, values[best] - values).mean(axis=1)
-    drawn = np.where(is_open, 0, simulated[:, [best]] - simulated).mean(axis=2)
-    unsure = is_open.mean(axis=1) * _span(measure, summary)
-    width = normal_quantile(LEVEL) * drawn.std(axis=0, ddof=1) + unsure
-    shift = drawn.mean(axis=0) - known
+    drowned = _drowned(measure, summary)
     behind = values[best].mean() - values.mean(axis=1)
+    unsure = np.zeros(values.shape)
+    for (i, t), (lowest, highest) in _ranges(measure, summary, drowned, seed).items():
+        has = chosen[:, i] == t
+        lowest, highest = min(lowest, values[has, i].min()), max(highest, values[has, i].max())
+        unsure[has, i] = (highest - lowest) / 2
+        values[has, i] = simulated[:, has, i] = (highest + lowest) / 2
+    unsure = np.where(chosen == chosen[best], 0, unsure + unsure[best])
+    known = (values[best] - values).mean(axis=1)
+    drawn = (simulated[:, [best]] - simulated).mean(axis=2)
+    together = 1 - (1 - LEVEL) / max(1, len(names) - 1)
+    width = normal_quantile(together) * drawn.std(axis=0, ddof=1) + unsure.mean(axis=1)
+    shift = drawn.mean(axis=0) - known
     low = np.minimum(behind, np.minimum(known, known - shift) - width)
     high = np.maximum(behind, np.maximum(known, known - shift) + width)
-    slack = TIE * max(1e-300, float(np.abs(values).max()))
+    slack = TIE * max(1e-300, largest)
     found = pd.DataFrame(
         {
             "difference": behind,
@@ -79,25 +88,45 @@ def _chosen(summary: ProtectedSummary) -> IntArray:
     return np.array(rows, dtype=np.int64)
 
 
-def _drowned(summary: ProtectedSummary) -> list[list[bool]]:
-    """Say of each masked table of each attribute whether its counts are less than twice their noise."""
-    deviation = summary.protection.standard_deviation
+def _drowned(measure: Measure, summary: ProtectedSummary) -> list[list[bool]]:
+    """Say of each masked table of each attribute whether its mean count is drowned in noise."""
+    noise = _DROWNED[measure.monotone] * summary.protection.standard_deviation
     labels = len(summary.label_values)
     return [
         [
-            deviation * np.sqrt(len(attribute.counts) / table.n_groups)
-            > _DROWNED * summary.n_records / (table.n_groups * labels)
+            noise * np.sqrt(len(attribute.counts) / table.n_groups)
+            > summary.n_records / (table.n_groups * labels)
             for table in attribute.tables
         ]
         for attribute in summary.attributes.values()
     ]
 
 
-def _span(measure: Measure, summary: ProtectedSummary) -> float:
-    """Return how far a table that tells the label is from one that tells nothing, by a measure."""
+def _ranges(
+    measure: Measure, summary: ProtectedSummary, drowned: Sequence[Sequence[bool]], seed: int
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return the range of the measure of each masked table that is drowned, more being better.
+
+    It is that of a table with one group, of the label itself, and of a table whose records have groups
+    drawn at random: a measure that corrects for chance is least there.
+    """
+    rng = np.random.default_rng([seed, 9])
     counts = summary._reconciled.label_counts
     counts = counts[counts > 0]
-    return abs(float(measure(np.diag(counts))) - float(measure(counts[None])))
+    sign = 1 if measure.higher_is_better else -1
+    ends = [float(measure(np.diag(counts))), float(measure(counts[None]))]
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    by_size: dict[int, float] = {}
+    for i, (attribute, flags) in enumerate(zip(summary.attributes.values(), drowned, strict=True)):
+        for t in np.flatnonzero(flags):
+            groups = attribute.tables[t].n_groups
+            if groups not in by_size:
+                shares = np.full(groups, 1 / groups)
+                scattered = np.stack([rng.multinomial(count, shares) for count in counts], axis=1)
+                by_size[groups] = float(measure(scattered[scattered.any(axis=1)]))
+            values = [sign * end for end in (*ends, by_size[groups])]
+            found[i, int(t)] = min(values), max(values)
+    return found
 
 
 def _warnings(
@@ -105,21 +134,24 @@ def _warnings(
 ) -> list[str]:
     told = f"{winner} is first, and all others are behind it"
     if open_ones:
-        first = ", ".join(open_ones[:5]) + (", ..." if len(open_ones) > 5 else "")
-        told = f"{len(open_ones)} of {len(summary.configurations) - 1} others may be as good ({first})"
+        told = f"{len(open_ones)} of {len(summary.configurations) - 1} others may be as good as {winner}"
+        told += f" ({_first(open_ones)})"
     found = [
         f"protected: {summary.protection.statement()}, so nothing is proved about the order or the bounds. "
         f"By 95% intervals of what the protection changes, {told}."
     ]
     lost = [name for name, tables in zip(summary.attributes, drowned, strict=True) if any(tables)]
     if lost:
-        first = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
         found.append(
-            f"drowned: {sum(map(sum, drowned))} masked tables have counts of about the size of their noise, "
-            f"or less (of {first}), and tell nearly nothing; mask these attributes more in all "
-            "configurations, or leave them out."
+            f"drowned: {sum(map(sum, drowned))} masked tables (of {_first(lost)}) have counts of about the "
+            "size of their noise or less. It reads as information there and favours masks that keep many "
+            "values; mask these attributes more in all configurations, or leave them out."
         )
     return found
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def simulated_values(measure: Measure, summary: ProtectedSummary, replicates: int, seed: int) -> FloatArray:

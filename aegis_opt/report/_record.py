@@ -33,7 +33,7 @@ _KINDS = {
 }
 _KNOWN = {  # columns of a ranking; what others add is about privacy
     *("configuration", "rank", "score", "stage", "pud", "pud_low", "pud_high", "pud_std", "pud_5", "pud_95"),
-    *("wins", "difference", "difference_low", "difference_high"),
+    *("wins", "difference", "difference_low", "difference_high", "rank_low", "rank_high"),
 }
 _RANKING_BYTES, _EXCLUDED_BYTES, _ATTRIBUTE_BYTES, _FACT_BYTES = 300_000, 100_000, 150_000, 150_000
 
@@ -117,12 +117,14 @@ def _ranking(advice: Advice) -> str:
     compared = "difference_low" in ranking
     extra = privacy_columns(advice)
     columns = ["rank", "configuration", number, *(["proved bounds"] if bounded else [])]
-    columns += [*(["behind the best"] if compared else []), *extra]
+    ranked = "rank_low" in ranking
+    columns += [*(["behind the best"] if compared else []), *(["rank, 95%"] if ranked else []), *extra]
     rows = []
     for row in ranking.to_dict("records"):
         cells = [str(row["rank"]), str(row["configuration"]), number_text(row[by], decimals)]
         cells += [bounds_text(row["pud_low"], row["pud_high"], decimals)] if bounded else []
         cells += [bounds_text(row["difference_low"], row["difference_high"], decimals)] if compared else []
+        cells += [f"{row['rank_low']} to {row['rank_high']}"] if ranked else []
         rows.append([*cells, *(_cell(row[name]) for name in extra)])
     table = search_table(
         "configurations",

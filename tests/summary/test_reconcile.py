@@ -56,12 +56,12 @@ def test_from_the_top_down_each_step_is_the_nearest_split_of_the_one_before(seed
 
 
 def test_groups_are_unbiased_from_the_top_down_and_not_in_the_nearest_table() -> None:
-    """Records of 150 cells move to the 150 empty ones; four standard errors of a mean of 400 draws."""
+    """Noise moves records from large cells to small ones; four standard errors of a mean of 400 draws."""
     rng = np.random.default_rng(0)
-    truth = np.repeat([[20], [0]], 150, axis=0)
+    truth = np.repeat([[40], [8]], 150, axis=0)
     noisy = truth + rng.geometric(0.05, (400, 300, 1)) - rng.geometric(0.05, (400, 300, 1))
     (nearest,), (fitted,) = reconcile([noisy], [[]]), reconcile([noisy], [[np.arange(300) // 150]])
-    bias = [float((found[:, :150].sum(axis=1) - 3000).mean()) for found in (nearest, fitted)]
+    bias = [float((found[:, :150].sum(axis=1) - 6000).mean()) for found in (nearest, fitted)]
     assert abs(bias[1]) < 4 * np.sqrt(2 * 20**2 * 150 / 400)
     assert bias[0] < -400
 
