@@ -14,7 +14,7 @@ from aegis_opt.advisor._deviation import TIE
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.summary import ProtectedSummary
-from aegis_opt.summary._reconcile import masks_to_fit, reconcile
+from aegis_opt.summary._reconcile import masks_to_fit, reconcile, runs_of
 
 REPLICATES = (50, 200)
 """How often the protection is simulated: less often where there are many cells, but never less than that."""
@@ -28,12 +28,15 @@ def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, 
     """Add what the protection leaves open: how far each configuration is behind the winner, and its rank.
 
     The reconciled tables stand for the truth; protected again, by errors of the same distribution, and
-    reconciled again, they show how far the measure of each masked table moves. The 95% interval of a
-    difference reaches 1.96 standard deviations beyond the difference and beyond the difference less its mean
-    shift. That says nothing about a masked table whose counts are drowned in noise: its measure may be
-    anything from that of a table that tells nothing to that of the label itself, and the interval has room
-    for all of it. A rank is between the number of configurations that are surely better and the number of
-    those that may be.
+    reconciled again, they show how far the measure of each masked table moves. The interval of a difference d
+    whose simulated values have the mean d + b and the standard deviation s is from min(d, d - b) - z s to
+    max(d, d - b) + z s. The winner is chosen by the same noise, so z is the normal quantile by which all
+    n - 1 intervals hold together in 95% of all cases (Bonferroni).
+
+    That says nothing about a masked table whose counts are drowned in noise, because the noise stays in the
+    reconciled tables: its measure may be anything from that of a table that tells nothing to that of the
+    label itself, and the interval has room for all of it. A rank is between the number of configurations that
+    are surely better and the number of those that may be.
     """
     cells = sum(attribute.counts.size for attribute in summary.attributes.values())
     replicates = int(np.clip(_CELLS // cells, *REPLICATES))
@@ -178,6 +181,5 @@ def simulated_values(measure: Measure, summary: ProtectedSummary, replicates: in
 
 def _measured(measure: Measure, tables: IntArray, groups: IntArray) -> FloatArray:
     """Measure many tables after their rows are merged by group."""
-    order = np.argsort(groups, kind="stable")
-    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    begins, order = runs_of(groups)
     return np.asarray(measure(np.add.reduceat(tables[:, order], begins, axis=1)))

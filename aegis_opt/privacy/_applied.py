@@ -14,7 +14,7 @@ from aegis_opt.errors import SummaryError
 Method = Literal["geometric", "gaussian", "rounding"]
 METHODS: tuple[str, ...] = get_args(Method)
 
-_LARGEST_SCALE = 1e12  # noise beyond it would leave no room for counts below 2**53
+_SCALES = 1e-3, 1e12  # less is no noise at all, and more would leave no room for counts below 2**53
 _TAIL = 12  # standard deviations of a discrete Gaussian beyond which there is no probability worth a draw
 
 
@@ -60,7 +60,8 @@ class AppliedProtection:
             if not self.epsilon is self.epsilon_of_change is self.delta is None:
                 raise SummaryError("a rounding has no epsilon and no delta: remove them")
             return
-        number("the scale of the noise", self.scale, above=0, most=_LARGEST_SCALE, error=SummaryError)
+        least, most = _SCALES
+        number("the scale of the noise", self.scale, least=least, most=most, error=SummaryError)
         epsilon = number("epsilon of the protection", self.epsilon, above=0, error=SummaryError)
         number("epsilon of a change", self.epsilon_of_change, above=0, error=SummaryError)
         delta = number("delta of the protection", self.delta, least=0, most=1, error=SummaryError)

@@ -94,13 +94,13 @@ def _fitted(table: IntArray, total: IntArray, masks: Sequence[IntArray]) -> IntA
         finer = np.unique(parts * rows + groups, return_inverse=True)[1]
         if finer.max() == parts.max():
             continue
-        begins, order = _runs(finer)
+        begins, order = runs_of(finer)
         found = _nearest(np.add.reduceat(columns[..., order], begins, axis=-1), parts[order][begins], found)
         parts = finer
     return np.ascontiguousarray(np.moveaxis(found[..., parts], -1, -2))
 
 
-def _runs(groups: IntArray) -> tuple[IntArray, IntArray]:
+def runs_of(groups: IntArray) -> tuple[IntArray, IntArray]:
     """Return where each group begins when equal ones are put together, and the order that does so."""
     order = np.argsort(groups, kind="stable")
     return np.flatnonzero(np.diff(groups[order], prepend=-1)), order
