@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,13 +129,18 @@ class Reconstruction(Displayed):
         chart: LayerChart = _later.call("plot_reconstruction", self, truth=truth)
         return chart
 
+    @cached_property
+    def values(self) -> npt.NDArray[np.float64]:
+        """The table as an array, without names."""
+        return np.asarray(self.table)
+
     @property
     def is_optimal(self) -> bool:
         """Whether it is proved that no table that meets the totals is closer to the prior; see `optimal`."""
         return self.optimal
 
     def _card(self) -> Card:
-        values = np.asarray(self.table)
+        values = self.values
         names = range(len(values)) if not isinstance(self.table, pd.DataFrame) else self.table.index
         labels = range(values.shape[1]) if not isinstance(self.table, pd.DataFrame) else self.table.columns
         columns = ["value", *map(str, labels[:FEW])]

@@ -319,7 +319,7 @@ class Advisor:
     ) -> Advice:
         """Say how far configurations are behind the winner, and which of them resampled tables tell apart."""
         summary, best = self._solved.summary, str(advice.best)
-        tables = {name: np.asarray(found.solved[0].table) for name, found in estimates.items()}
+        tables = {name: found.solved[0].values for name, found in estimates.items()}
         spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
         scores = advice.masked.mean(axis=1)
         behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]

@@ -30,23 +30,24 @@ def mostly_chance(measure: Measure, summary: Summary | ScoreSummary) -> list[str
     if isinstance(summary, ScoreSummary):
         shares = {name: attribute.chance.get(measure.name) for name, attribute in summary.attributes.items()}
         return [name for name, known in shares.items() if known and max(v or 0.0 for v in known) > 0.5]
+    if summary.n_records == 0:
+        return []
     found, drawn = [], 0
-    for name, attribute in summary.attributes.items():
-        table = max((shared.joint for shared in attribute.tables), key=len)
-        if not _may_be_chance(table):
+    finest = [max((shared.joint for shared in a.tables), key=len) for a in summary.attributes.values()]
+    information = get_measure("mi").many(finest)
+    for name, table, told in zip(summary.attributes, finest, information, strict=True):
+        if _rough_chance(table) <= _WORTH_A_LOOK * told:
             continue
         drawn += 0 if measure.name in ("mi", "chi2") else table.size  # these two have a formula
-        if drawn <= _MOST_CELLS and chance_share(measure, table) > 0.5:
+        known = float(told) if measure.name == "mi" else None
+        if drawn <= _MOST_CELLS and chance_share(measure, table, known) > 0.5:
             found.append(name)
     return found
 
 
-def _may_be_chance(table: IntArray) -> bool:
-    if not table.any():
-        return False
+def _rough_chance(table: IntArray) -> float:
     rows, columns = (int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0))
-    rough = (rows - 1) * (columns - 1) / (2 * float(table.sum()) * math.log(2))
-    return rough > _WORTH_A_LOOK * float(get_measure("mi")(table))
+    return (rows - 1) * (columns - 1) / (2 * float(table.sum()) * math.log(2))
 
 
 def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:

@@ -113,5 +113,5 @@ def _least_information(measure: Measure, found: Estimate) -> float:
     if not (measure.name == "mi" and pooled and uniform and result.norm == "kl" and result.optimal):
         return -np.inf
     slack = (result.gap or 0.0) / np.log(2) + 1e-12
-    least: float = measure.many([np.asarray(result.table)])[0] - slack
+    least: float = measure.many([result.values])[0] - slack
     return least

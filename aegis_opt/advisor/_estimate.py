@@ -109,7 +109,7 @@ def estimate(
             named = type(error)(f"attribute {name!r}: {error}")
             vars(named).update(vars(error))  # such as the totals in conflict
             raise named from error
-        values = _measured(question.measure, [np.asarray(result.table) for result in used])
+        values = _measured(question.measure, [result.values for result in used])
         values = values.reshape(question.replicates, len(problems))
         if question.scope == "pooled":
             values = np.repeat(values, len(attribute.tables), axis=1)

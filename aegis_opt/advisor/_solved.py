@@ -62,7 +62,7 @@ class SolvedTables:
         """
         if result.norm != "kl" or not result.optimal:
             return np.nan
-        return self._once(("disclosed", problem), lambda: disclosed_share(problem, np.asarray(result.table)))
+        return self._once(("disclosed", problem), lambda: disclosed_share(problem, result.values))
 
     def _once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
         with self._lock:

@@ -426,7 +426,7 @@ class Summary(SharedData, Displayed):
                     f"{what} has groups for {len(table.groups)} of {n} values and counts of shape "
                     f"{table.joint.shape}, where {shape} was expected"
                 )
-            if not np.array_equal(np.unique(table.groups), np.arange(table.n_groups)):
+            if not _numbers_all(table.groups, table.n_groups):
                 raise SummaryError(f"{what}: the groups must be all of 0 to {table.n_groups - 1}")
             if not np.array_equal(table.joint.sum(axis=0), self.label_counts):
                 raise SummaryError(
@@ -437,6 +437,13 @@ class Summary(SharedData, Displayed):
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
             ):
                 raise SummaryError(f"totals disagree: {what} has other group totals than the histogram")
+
+
+def _numbers_all(groups: IntArray, n_groups: int) -> bool:
+    """Whether groups are all of 0 to n_groups - 1."""
+    if groups.min(initial=0) < 0 or groups.max(initial=-1) != n_groups - 1:
+        return False
+    return bool(np.bincount(groups, minlength=n_groups).all())
 
 
 def merge_rows(table: IntArray, groups: IntArray) -> IntArray:

@@ -302,7 +302,8 @@ def summarize(
             return protected_summary(counted, protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
         summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
-        summary = replace(summary, privacy=privacy)
+        if privacy is not None:
+            summary = replace(summary, privacy=privacy)
         _LOG.info(
             "summarised %d records: %d attributes, %d configurations",
             *(summary.n_records, len(summary.attributes), len(summary.configurations)),
