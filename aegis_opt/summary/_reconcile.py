@@ -66,7 +66,7 @@ def label_totals(tables: Sequence[IntArray]) -> IntArray:
     weights = np.array([1 / table.shape[-2] for table in tables])
     sums = [table.sum(axis=-2) * weight for table, weight in zip(tables, weights, strict=True)]
     estimate = np.rint(np.sum(sums, axis=0) / weights.sum())
-    return np.maximum(estimate, 0).astype(np.int64)
+    return np.asarray(np.maximum(estimate, 0), dtype=np.int64)
 
 
 def masks_to_fit(protected: ProtectedSummary) -> list[Sequence[IntArray]]:

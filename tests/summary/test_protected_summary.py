@@ -38,9 +38,10 @@ def protected(
     protect: Any = None, frame: pd.DataFrame | None = None, seed: int = 1, **options: Any
 ) -> ProtectedSummary:
     made = DifferentialPrivacy(1.0, seed=seed) if protect is None else protect
-    return ao.summarize(
-        people() if frame is None else frame, "y", MASKS, protect=made, domains=DOMAINS, **options
-    )
+    source = people() if frame is None else frame
+    summary = ao.summarize(source, "y", MASKS, protect=made, domains=DOMAINS, **options)
+    assert isinstance(summary, ProtectedSummary)
+    return summary
 
 
 @pytest.mark.parametrize(
