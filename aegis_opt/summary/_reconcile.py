@@ -55,7 +55,7 @@ def reconcile(tables: Sequence[IntArray], masks: Sequence[Sequence[IntArray]]) -
     --------
     >>> a, b = reconcile([np.array([[5, 1], [-3, 2]]), np.array([[4, 3], [2, 2]])], [[], []])
     >>> a.tolist(), b.tolist()
-    ([[4, 1], [0, 3]], [[3, 2], [1, 2]])
+    ([[4, 1], [0, 3]], [[3, 3], [1, 1]])
     """
     totals = label_totals(tables)
     return [_fitted(table, totals, groups) for table, groups in zip(tables, masks, strict=True)]
