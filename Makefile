@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -c constraints.txt -e
 
+# The tests start hundreds of processes. Where Python may not keep what it has compiled, each one compiles pandas
+# and scipy again, which takes three times as long as to load them.
+export PYTHONDONTWRITEBYTECODE :=
+
 DATA ?= data
 MINUTES ?= 1
 SEED ?= 0

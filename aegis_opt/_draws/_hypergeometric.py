@@ -56,8 +56,10 @@ def draw_hypergeometric(
     >>> round(draw_hypergeometric(good, bad, sample, np.random.default_rng(0))[0] / 1e9, 2)
     np.float64(250.0)
     """
-    drawn = np.empty(len(good), dtype=np.int64)
     large = good + bad >= _LARGEST_OF_NUMPY
+    if not large.any():
+        return rng.hypergeometric(good, bad, sample)
+    drawn = np.empty(len(good), dtype=np.int64)
     small = ~large
     drawn[small] = rng.hypergeometric(good[small], bad[small], sample[small])
     drawn[large] = draw_large(good[large], bad[large], sample[large], rng)

@@ -21,6 +21,7 @@ from aegis_opt.report import write_report
 from aegis_opt.report._comparison_figures import rankings_by_file
 from aegis_opt.report._page_header import warnings
 from aegis_opt.report._ranking_data import rankings_of
+from aegis_opt.report.charts._figure import Figure
 
 FIGURES = (
     *("tvd-pooled", "pareto-pooled", "profile-time-pooled", "profile-tvd-pooled", "regret-pooled"),
@@ -148,6 +149,13 @@ def test_a_real_comparison_makes_a_report(tmp_path: Path) -> None:
     assert "Incomplete" not in page.read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def empty_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures without content, where only the number of files matters: drawing them takes seconds."""
+    monkeypatch.setattr(Figure, "_write", lambda _, target, *__: Path(target).write_text(""))
+
+
+@pytest.mark.usefixtures("empty_pictures")
 @pytest.mark.parametrize("kept", ["advice", "reconstructions"])
 def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -> None:
     frames = {name: frame if name == kept else frame.iloc[:0] for name, frame in frames_of(small).items()}
@@ -159,6 +167,7 @@ def test_one_kind_of_rows_is_enough(small: Results, kept: str, tmp_path: Path) -
     assert len(figures) == 2 * (1 + 2 if kept == "advice" else 4)
 
 
+@pytest.mark.usefixtures("empty_pictures")
 def test_everything_skipped_is_a_report_too(results: Results, tmp_path: Path) -> None:
     frames = {name: frame[frame["variant"] == "absent"] for name, frame in frames_of(results).items()}
     page, *figures = write_report(changed(results, **frames), tmp_path / "r.html", figures=tmp_path / "f")
