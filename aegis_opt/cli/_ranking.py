@@ -20,7 +20,7 @@ from aegis_opt.advisor._numbers import (
 from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -151,7 +151,7 @@ def explanation_table(advice: Advice, configuration: str | None) -> Table:
     return table
 
 
-def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, str]]:
+def verdict(advice: Advice, summary: AnySummary) -> list[tuple[str, str]]:
     """Say which configuration won and why, how certain that is, and what to beware of."""
     best = "cannot tell" if advice.best is None else f"{advice.best}: {_masks_of(summary, advice.best)}"
     certified = "no, nothing is proved about the order"
@@ -165,7 +165,7 @@ def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, 
     return facts + [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
 
 
-def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
+def _masks_of(summary: AnySummary, configuration: str) -> str:
     """Describe the masks of a configuration, such as ``age bucketize(width=25) in 4 groups``."""
     texts = []
     for attribute in summary.attributes:

@@ -34,8 +34,8 @@ from aegis_opt.report._plots import ATTRIBUTES, CONFIGURATIONS, PLACES, require_
 from aegis_opt.report._record_chosen import sql_of, words_of, yaml_of
 from aegis_opt.report._record_made import assumptions_of, facts_about
 from aegis_opt.report._search_table import search_table
-from aegis_opt.summary import ScoreSummary, Summary
-from aegis_opt.summary._card import card_of_numbers, card_of_tables, disclosure_warnings
+from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
+from aegis_opt.summary._card import card_of_numbers, card_of_protected, card_of_tables, disclosure_warnings
 
 _KINDS = {
     "proved": "The order is proved from what was shared.",
@@ -124,12 +124,14 @@ def _ranking(advice: Advice) -> str:
     compared = "difference_low" in ranking
     extra = privacy_columns(advice.ranking)
     columns = ["rank", "configuration", number, *(["proved bounds"] if bounded else [])]
-    columns += [*(["behind the best"] if compared else []), *extra]
+    ranked = "rank_low" in ranking
+    columns += [*(["behind the best"] if compared else []), *(["rank, 95%"] if ranked else []), *extra]
     rows = []
     for row in ranking.to_dict("records"):
         cells = [str(row["rank"]), str(row["configuration"]), number_text(row[by], decimals)]
         cells += [bounds_text(row["pud_low"], row["pud_high"], decimals)] if bounded else []
         cells += [bounds_text(row["difference_low"], row["difference_high"], decimals)] if compared else []
+        cells += [f"{row['rank_low']} to {row['rank_high']}"] if ranked else []
         rows.append([*cells, *(figure_text(row[name]) for name in extra)])
     table = search_table(
         "configurations",
@@ -246,9 +248,14 @@ def _disclosed(advice: Advice) -> str:
     facts = summary.facts()
     absent = facts["about"] == "not in the file"
     warnings = disclosure_warnings(summary) if isinstance(summary, Summary) else []
-    card = (
-        card_of_numbers(summary, None) if isinstance(summary, ScoreSummary) else card_of_tables(summary, None)
-    )
+    if isinstance(summary, ScoreSummary):
+        card = card_of_numbers(summary, None)
+    else:
+        card = (
+            card_of_tables(summary, None)
+            if isinstance(summary, Summary)
+            else card_of_protected(summary, None)
+        )
     told = f"All {len(facts) - int(absent.sum()):,} facts that whoever has the summary learns"
     parts = search_table(
         "shared attributes",
@@ -269,7 +276,8 @@ def _disclosed(advice: Advice) -> str:
     missing = f"<p>Not in it:</p>{_list(facts.loc[absent, 'content'])}"
     details = f"<details><summary>{escaped(told)}</summary>{table}</details>"
     warned = _list(warnings) if warnings else ""
-    return f"<p>{escaped(card.conclusion)}</p>{warned}{parts}{_audited(summary)}{missing}{details}"
+    audited = "" if isinstance(summary, ProtectedSummary) else _audited(summary)  # its counts bound nothing
+    return f"<p>{escaped(card.conclusion)}</p>{warned}{parts}{audited}{missing}{details}"
 
 
 def _audited(summary: Summary | ScoreSummary) -> str:

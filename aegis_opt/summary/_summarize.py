@@ -20,17 +20,20 @@ from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
 from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
 from aegis_opt.measures import Measure, MeasureName
-from aegis_opt.privacy import PrivacyRule
+from aegis_opt.privacy import PrivacyRule, Protection
 from aegis_opt.scores import Score, ScoreName
 from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
+from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._privacy import RulesToShare
+from aegis_opt.summary._protect import protected_summary, wanted_protection
+from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
 
 _LOG = logging.getLogger(__name__)
@@ -109,11 +112,44 @@ def summarize(
     quasi_identifiers: Iterable[str] | None = None,
     sensitive: str | None = None,
     suppression: float = 0.0,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary: ...
+) -> Summary | ScoreSummary | ProtectedSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    protect: Protection,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    epsilon: float,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
 
 
 def summarize(
@@ -134,11 +170,14 @@ def summarize(
     quasi_identifiers: Iterable[str] | None = None,
     sensitive: str | None = None,
     suppression: float = 0.0,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary:
+) -> Summary | ScoreSummary | ProtectedSummary:
     """Scan a source once and keep only what may be shared.
 
     The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
@@ -187,6 +226,16 @@ def summarize(
         the sensitive attribute belongs in `order`.
     quasi_identifiers, sensitive, suppression
         What the rules are about, as of `aegis_opt.check_privacy`.
+    protect : Protection, optional
+        Protect every count before it is shared: ``ao.privacy.DifferentialPrivacy(epsilon=1.0)`` or
+        ``ao.privacy.ControlledRounding(base=5)``. The table of the common refinement of all masks of an
+        attribute is protected once, and all its masked tables follow from that one, so that they agree.
+    epsilon : float, optional
+        Short for ``protect=ao.privacy.DifferentialPrivacy(epsilon)``.
+    domains : mapping of str to iterable, optional
+        The values that a column may have, the label's too, with None where values may be missing: public
+        knowledge, whichever of them occur. Noise needs one of every column. A listed order, a hierarchy or a
+        mapping among its masks declares the domain of an attribute, too, and a boolean has one.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -201,7 +250,7 @@ def summarize(
 
     Returns
     -------
-    Summary, or ScoreSummary for share="scores"
+    Summary, ScoreSummary for share="scores", or ProtectedSummary where counts are protected
         Equal masks of an attribute are stored once.
 
     Examples
@@ -213,6 +262,11 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
+    others = {"histograms": histograms is not False, "share": share != "tables"}
+    others |= {"rules": rules is not None}
+    others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
+    protection = wanted_protection(protect, epsilon, domains, others)
+    public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
     listed = _Listed(_named("histograms", histograms), _named("values", values))
     orders = normal_orders(order)
     numbers = None
@@ -240,10 +294,13 @@ def summarize(
         orders.pop(to_share.order_of_its_own or "", None)
     with (
         reporting(progress, "reading") as report,
-        open_masked(source, label, given, policy, memory, report, orders) as counted,
+        open_masked(source, label, given, policy, memory, report, orders, public) as counted,
     ):
+        if not public.required:  # else the values are public, not those of persons
+            _check_identifiers(counted, listed)
+        if protection is not None:
+            return protected_summary(counted, protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
-        _check_identifiers(counted, listed)
         summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
         if privacy is not None:
             summary = replace(summary, privacy=privacy)
@@ -281,6 +338,7 @@ def open_masked(
     memory: str | None = None,
     progress: Progress | None = None,
     orders: Mapping[str, Rule] | None = None,
+    public: PublicDomains | None = None,
 ) -> Iterator[MaskedCounts]:
     """Count the attributes that some configuration masks; masks and orders are checked."""
     given = as_configurations(configurations)
@@ -309,6 +367,8 @@ def open_masked(
     chosen = [name for name in known if name in masked]
     with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
         declared = {**given.order, **(orders or {})}
+        if public:
+            counts = public.of(counts, list(masks.values()), declared)
         arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
         yield MaskedCounts(counts, masks, arrangements, records)
 
@@ -345,7 +405,7 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _includes(listed: bool | Collection[str], name: str) -> bool:
+def includes(listed: bool | Collection[str], name: str) -> bool:
     return listed if isinstance(listed, bool) else name in listed
 
 
@@ -362,7 +422,7 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
         with_counts = listed.histograms is True
-        if with_counts or (listed.values is True and not _includes(listed.histograms, name)):
+        if with_counts or (listed.values is True and not includes(listed.histograms, name)):
             option = "histograms" if with_counts else "values"
             raise InvalidOption(
                 f"{what}, so its {option} may list persons: name the attributes whose {option} are to be "
@@ -376,18 +436,12 @@ def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
             )
 
 
-def summary_of(
-    counted: MaskedCounts,
-    histograms: bool | Collection[str],
-    values: bool | Collection[str] = False,
-    kept_values: bool = True,
-) -> Summary:
-    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared.
-
-    `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
-    """
+def masked_tables(
+    counted: MaskedCounts, kept_values: bool = True
+) -> tuple[dict[str, list[MaskedTable]], dict[str, dict[str, int]]]:
+    """Merge the rows of the raw tables by every mask; also return which table each configuration has."""
     counts, masks, arrangements, _ = counted
-    attributes: dict[str, AttributeSummary] = {}
+    found: dict[str, list[MaskedTable]] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
         if not len(joint.domain.values):
@@ -405,9 +459,28 @@ def summary_of(
                 table = _masked_table(mask, attribute, joint, arrangements[attribute], name, kept_values)
                 tables.append(table)
             chosen[name][attribute] = indices[mask]
-        with_counts = _includes(histograms, attribute)
+        found[attribute] = tables
+    return found, chosen
+
+
+def summary_of(
+    counted: MaskedCounts,
+    histograms: bool | Collection[str],
+    values: bool | Collection[str] = False,
+    kept_values: bool = True,
+) -> Summary:
+    """Merge the rows of the raw tables by every configuration's masks, and keep only what may be shared.
+
+    `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
+    """
+    counts, _, arrangements, _ = counted
+    tables, chosen = masked_tables(counted, kept_values)
+    attributes: dict[str, AttributeSummary] = {}
+    for attribute, joint in counts.attributes.items():
+        with_counts = includes(histograms, attribute)
+        with_values = with_counts or includes(values, attribute)
         attributes[attribute] = _attribute_summary(
-            joint, tables, arrangements[attribute], with_counts, with_counts or _includes(values, attribute)
+            joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
@@ -449,6 +522,12 @@ def _masked_table(
     return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
 
 
+def listed_values(joint: JointCounts, arrangement: Arrangement) -> tuple[Any, ...]:
+    """Return the values of an attribute in the order of the rows."""
+    everything = joint.domain.to_list()
+    return tuple(everything[place] for place in arrangement.of(np.arange(len(joint.domain))))
+
+
 def _attribute_summary(
     joint: JointCounts,
     tables: list[MaskedTable],
@@ -457,15 +536,10 @@ def _attribute_summary(
     values: bool,
 ) -> AttributeSummary:
     domain = joint.domain
-    listed = None
-    if values:
-        places = arrangement.of(np.arange(len(domain)))
-        everything = domain.to_list()
-        listed = tuple(everything[place] for place in places)
     return AttributeSummary(
         kind=domain.kind,
         n_values=len(domain),
-        values=listed,
+        values=listed_values(joint, arrangement) if values else None,
         histogram=arrangement.of(joint.table).sum(axis=1) if histograms else None,
         tables=tuple(tables),
         coarsening=joint.coarsening,
