@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -11,11 +10,9 @@ from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy import DifferentialPrivacy, Protection
 from aegis_opt.scores._masked_records import Refinement
+from aegis_opt.summary._masked_counts import MaskedCounts, includes, listed_values, masked_tables
 from aegis_opt.summary._model import merge_rows
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
-
-if TYPE_CHECKING:
-    from aegis_opt.summary._summarize import MaskedCounts
 
 
 def wanted_protection(
@@ -54,8 +51,6 @@ def protected_summary(
     counted: MaskedCounts, protection: Protection, values: bool | Collection[str]
 ) -> ProtectedSummary:
     """Protect the table of the common refinement of all masks of each attribute, and merge its rows."""
-    from aegis_opt.summary._summarize import includes, listed_values, masked_tables
-
     if protection.needs_public_domains:
         for name, masks in counted.masks.items():
             for attribute, mask in masks.items():

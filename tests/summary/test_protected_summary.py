@@ -128,6 +128,7 @@ def test_public_domains_come_from_orders_hierarchies_mappings_and_booleans() -> 
         ({"domains": DOMAINS | {"age": [None]}}, "InvalidOption", "lists no values"),
         ({"domains": DOMAINS | {"height": [1]}}, "UnknownColumn", "'height'"),
         ({"domains": [1]}, "InvalidOption", "domains must map columns"),
+        ({"values": ["height"]}, "UnknownColumn", "named in values"),
         ({"epsilon": 0}, "InvalidOption", "epsilon must be a positive number"),
         ({"epsilon": 1.0, "protect": ControlledRounding(5)}, "InvalidOption", "not both"),
         ({"protect": 5, "epsilon": None}, "InvalidOption", "protect must be a protection"),
