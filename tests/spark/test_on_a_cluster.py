@@ -179,7 +179,7 @@ def test_masks_that_a_spark_frame_does_not_fit(spark, tmp_path):
 
 
 def test_a_worker_lost_in_the_middle_changes_nothing(spark, cluster):
-    n, parts = 28_800_000, 24
+    n, parts = 14_400_000, 24
     frame = spark.range(0, n, 1, parts).selectExpr(
         *(f"(id * {prime} + xxhash64(id) * 0) % {prime - 1} AS a{prime}" for prime in (11, 13, 17)),
         "id % 2 AS y",
