@@ -22,7 +22,7 @@ TYPES = {
 def check_on_spark(session: Any) -> int:
     """Mask the awkward values of every kind with every mask; return how many masks agreed.
 
-    Spark evaluates the expressions as they are: to compile them for some twenty values takes most of the time.
+    Spark evaluates the expressions as they are: to compile them for some twenty values takes much longer.
     """
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")

@@ -222,13 +222,11 @@ def test_scores_are_counted_on_the_cluster(spark, parquet):
             "tiny": Bucketize(width=20),
             "real": Suppress(),
             "text": Prefix(1),
-            "day": Truncate("year"),
         },
         "fine": {
             "tiny": Bucketize(width=2),
             "real": Identity(),
             "text": Prefix(2),
-            "day": Suppress(),
         },
     }
     wanted = {"share": "scores", "scores": ["r2", "r2_gcv", "r2_cv", Race(rows=500, finalists=2)]}
