@@ -51,3 +51,64 @@ ao.advise(scores).plot(top=6)
 
 # %%
 advice.plot_attributes()
+
+# %% [markdown]
+# ## A reconstructed table
+#
+# Each cell of a reconstructed table against the truth, if it is known, or else against the prior.
+
+# %%
+import pandas as pd
+
+table = pd.crosstab(clinic.frame["age"], clinic.frame["health"])
+problem = ao.Problem.from_table(table, groups=table.index // 16)
+ao.reconstruct(problem, solver="smooth").plot(truth=table)
+
+# %% [markdown]
+# ## What privacy costs
+#
+# The least loss for every k of k-anonymity, with all records or with a few left out.
+
+# %%
+candidates = {
+    "age": [ao.Bucketize(width=width) for width in (5, 10, 25, 50)],
+    "weight": [ao.Bucketize(width=width) for width in (10, 20, 40, 80)],
+    "zip": [ao.Prefix(4), ao.Prefix(3), ao.Prefix(2), ao.Suppress()],
+}
+curve = ao.search_curve(
+    clinic.frame, "health", candidates, k=[2, 5, 25, 100], suppression=[0, 0.02]
+)
+curve.plot()
+
+# %% [markdown]
+# ## A comparison of solvers
+#
+# These need a results folder, or `run_comparison`. First: how long each solver takes, and how far its tables
+# are from the truth.
+
+# %%
+from aegis_opt.harness import Case, ComparisonSettings, run_comparison
+
+settings = ComparisonSettings(
+    solvers=["ipf", "smooth", "integer:l2", "sampling"], measures=["mi"]
+)
+results = run_comparison([Case.of(ao.datasets.clinic(300))], settings)
+results.plot("pareto")
+
+# %%
+results.plot("tvd")
+
+# %%
+results.plot("regret")
+
+# %%
+results.plot("estimate")
+
+# %%
+results.plot("ranking")
+
+# %%
+results.plot("profile-time")
+
+# %%
+results.plot("profile-tvd")

@@ -17,7 +17,7 @@ from aegis_opt._options import flag
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
 from aegis_opt.errors import InvalidOption, UnknownName
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -43,6 +43,7 @@ class Advice(Displayed):
         add difference, difference_low and difference_high: how far the configuration is behind the winner,
         in the mean of the folds or by the tables, and the 95% interval. `r2_gcv` is judged by the folds of
         `r2_cv`, where these are shared. Privacy figures that were shared are columns such as k_anonymity.
+        Protected tables add differences, too, for what the protection changes, and rank_low and rank_high.
     certified : bool
         Whether the order is provably that of the true deviation.
     warnings : tuple of str
@@ -76,7 +77,7 @@ class Advice(Displayed):
         The certified order by mutual information, which ``measure="auto"`` carries beside its own.
     seconds : dict of str to float
         Time per phase.
-    summary : Summary, ScoreSummary or None
+    summary : Summary, ScoreSummary, ProtectedSummary or None
         What the advice rests on.
     asked : mapping of str to value
         The options of the call that were given, and the file and the SHA-256 of the summary where it was read
@@ -101,7 +102,7 @@ class Advice(Displayed):
     by_mi: Advice | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     excluded: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["configuration", "reason"]))
-    summary: Summary | ScoreSummary | None = None
+    summary: AnySummary | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     def ranking_by_attribute(self) -> pd.DataFrame:

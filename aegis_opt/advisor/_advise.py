@@ -33,6 +33,7 @@ from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
+from aegis_opt.advisor._protected import with_intervals
 from aegis_opt.advisor._question import (
     Question,
     Scope,
@@ -60,7 +61,7 @@ from aegis_opt.rounding import RoundingName
 from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import OwnOptions, SolverName
-from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, SharedScore, Summary
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
 from aegis_opt.summary._restricted import restricted_summary
@@ -89,14 +90,17 @@ class Advisor:
     [True, True, True]
     """
 
-    def __init__(self, summary: Summary | ScoreSummary | str | os.PathLike[str]) -> None:
+    def __init__(self, summary: AnySummary | str | os.PathLike[str]) -> None:
         self._read_from: dict[str, Any] = {}
-        if not isinstance(summary, Summary | ScoreSummary):
+        if not isinstance(summary, AnySummary):
             made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
             path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
             summary = Summary.load(path)
             data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
             self._read_from = {"summary": str(path), "sha256": sha256(data).hexdigest()}
+        self.protected = summary if isinstance(summary, ProtectedSummary) else None
+        if isinstance(summary, ProtectedSummary):
+            summary = summary._reconciled
         self.summary = summary
         self._parts: dict[tuple[str, ...], Advisor] = {}
         if isinstance(summary, Summary):
@@ -121,7 +125,7 @@ class Advisor:
         """Rank the configurations of the summary; parameters and result are those of `aegis_opt.advise`."""
         advisor, reasons = self, None
         if require is not None:
-            kept, reasons = judged(self.summary, require)
+            kept, reasons = judged(self.protected or self.summary, require)
             advisor = self if len(kept) == len(self.summary.configurations) else self._restricted(kept)
         with reporting(progress, "advising") as report:
             advice = advisor._advise(
@@ -144,7 +148,7 @@ class Advisor:
         given |= {"replicates": replicates, "histograms": histograms, "chance": chance or None}
         given |= {"bootstrap": bootstrap, "require": required(require), **options}
         asked = {name: _plain(value) for name, value in given.items() if value is not None}
-        advice = replace(advice, summary=advisor.summary, asked=self._read_from | asked)
+        advice = replace(advice, summary=advisor.protected or advisor.summary, asked=self._read_from | asked)
         if reasons is not None:
             advice = replace(advice, excluded=excluded_frame(reasons))
         winner = "no winner" if advice.best is None else f"best {advice.best!r}"
@@ -175,6 +179,11 @@ class Advisor:
             raise InvalidOption(
                 f"nothing is reconstructed for advice by shared numbers: leave out {', '.join(given)}, or "
                 "ask for a measure of a summary that shares tables"
+            )
+        if bootstrap is not None and self.protected is not None:
+            raise InvalidOption(
+                "bootstrap resamples exact tables, and these are protected: leave it out; the ranking has "
+                "intervals of what the protection changes"
             )
         if bootstrap is not None and (scored or isinstance(summary, ScoreSummary)):
             raise InvalidOption(
@@ -292,6 +301,8 @@ class Advisor:
         advice = self._conclude(question, masked, estimates)
         if bootstrap is not None and advice.best is not None:
             advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
+        if self.protected is not None:
+            advice = with_intervals(advice, question.measure, self.protected, seed)
         seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
         advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
         if progress is not None:
@@ -345,7 +356,7 @@ class Advisor:
     def _with_attribute_warnings(self, advice: Advice, *, chance: bool) -> Advice:
         """Warn of attributes that look like identifiers, and of those whose measure is mostly chance."""
         found = []
-        if isinstance(self.summary, Summary):
+        if isinstance(self.summary, Summary) and self.protected is None:
             counts_chance = advice.measure not in (*self._scores, *WITHOUT_CHANCE)
             told = warning_about_identifiers(self.summary, counts_chance=counts_chance)
             found += [told] if told else []
@@ -383,19 +394,27 @@ class Advisor:
         """Bound, rank, and say why."""
         summary, measure, pooled = self._solved.summary, question.measure, question.scope == "pooled"
         intervals = proved_intervals(measure, summary.attributes, masked, estimates)
+        if self.protected is not None:  # what the tables would prove, were they exact
+            intervals = dict.fromkeys(intervals, Interval())
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
         common = measure.monotone and all(found.common_table for found in estimates.values())
         proved = pooled and common
+        certified = proved and self.protected is None
         low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
         known = bool((attributes["disclosed"] == 1).all())
         ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
         none = "" if proved else self._no_winner(measure, deviation, ranking)
-        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=proved)
+        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=certified)
         best = None if none else deviation.tied[0]
-        if common and not proved and (other := contradiction(measure, deviation, best)):
+        if (
+            self.protected is None
+            and common
+            and not proved
+            and (other := contradiction(measure, deviation, best))
+        ):
             warnings.insert(1 if none else 0, other)
         warnings += warnings_about_tables(question, summary, estimates, attributes)
         unknown = undescribed(summary)
@@ -410,9 +429,9 @@ class Advisor:
             best=best,
             tied=() if none else deviation.tied,
             ranking=ranking,
-            certified=proved,
+            certified=certified,
             warnings=tuple(warnings),
-            reason=none or reason(measure, deviation, ranking, certified=proved),
+            reason=none or reason(measure, deviation, ranking, certified=certified),
             criterion=Criterion.of(measure),
             scope=question.scope,
             solver=question.solver.name,
@@ -459,7 +478,7 @@ class Advisor:
             estimated = {"estimate": float(deviation.unmasked[:, :, i].mean())}
             estimated |= deviation.spread(i) if question.draws else {}
             disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
-            if question.scope == "pooled":
+            if question.scope == "pooled" and self.protected is None:
                 disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
             rows.append(
                 {
@@ -488,7 +507,7 @@ def _plain(value: Any) -> Any:
 
 
 def advise(
-    summary: Summary | ScoreSummary | str | os.PathLike[str],
+    summary: AnySummary | str | os.PathLike[str],
     measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
     solver: SolverName | Reconstructor | None = None,
     scope: Scope | None = None,
@@ -516,8 +535,10 @@ def advise(
 
     Parameters
     ----------
-    summary : Summary, ScoreSummary or path
-        What the provider shared.
+    summary : Summary, ScoreSummary, ProtectedSummary or path
+        What the provider shared. Protected counts are reconciled first: the nearest tables without negative
+        counts and of the same label totals. Nothing is certified then, and the ranking has intervals:
+        difference, difference_low, difference_high, rank_low and rank_high.
     measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,

@@ -9,6 +9,7 @@ import numpy as np
 
 from aegis_opt._display import FEW, Card
 from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text, title_of
+from aegis_opt.summary import ProtectedSummary
 
 if TYPE_CHECKING:
     from aegis_opt.advisor._advice import Advice
@@ -53,7 +54,8 @@ def next_of(advice: Advice) -> str:
     digits = decimals_for([behind], advice.criterion.digits)
     text = f"{name} comes next: its {'deviation' if by == 'pud' else 'score'} is worse by {behind:.{digits}f}"
     if name in advice.equivalent:
-        return f"{text}, a difference that these records cannot tell from none."
+        source = "protected counts" if isinstance(advice.summary, ProtectedSummary) else "records"
+        return f"{text}, a difference that these {source} cannot tell from none."
     if advice.certified and by == "pud":
         return f"{text}, whatever the unmasked tables are."
     return f"{text}."

@@ -15,7 +15,7 @@ from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.measures import chance_share
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.summary import ScoreSummary, SharedScore, Summary
+from aegis_opt.summary import AnySummary, ScoreSummary, SharedScore
 
 NO_MASK = "no mask"
 
@@ -83,14 +83,12 @@ class SingleChanges:
     """
 
     criterion: Criterion
-    summary: Summary | ScoreSummary
+    summary: AnySummary
     scores: FloatArray
     changed: Mapping[str, FloatArray]
 
     @classmethod
-    def of_score(
-        cls, name: str, shared: SharedScore, summary: Summary | ScoreSummary
-    ) -> SingleChanges | None:
+    def of_score(cls, name: str, shared: SharedScore, summary: AnySummary) -> SingleChanges | None:
         """Take what was shared about a score; None where that is nothing."""
         if shared.changes is None:
             return None
@@ -107,7 +105,7 @@ class SingleChanges:
         cls,
         deviation: Deviation,
         values: Mapping[str, FloatArray],
-        summary: Summary | ScoreSummary,
+        summary: AnySummary,
         unknown: Collection[str] = (),
     ) -> SingleChanges:
         """Work out what follows from the value of a measure under each mask: its mean over the attributes.
@@ -190,7 +188,7 @@ class SingleChanges:
         return [table.spec for table in self.summary.attributes[attribute].tables]
 
 
-def chance_of_mi(summary: Summary | ScoreSummary, configuration: str, attribute: str) -> float:
+def chance_of_mi(summary: AnySummary, configuration: str, attribute: str) -> float:
     """Share of an attribute's mutual information, as a configuration masks it, that is chance."""
     place = summary.configurations[configuration][attribute]
     if isinstance(summary, ScoreSummary):

@@ -22,7 +22,7 @@ from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges
 from aegis_opt.advisor._require import excluded_frame
 from aegis_opt.errors import AdviceError, SummaryError
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, ScoreSummary
 from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, summary_of_document
 
 FORMAT = "aegis-opt-advice"
@@ -134,7 +134,7 @@ def _advice_of(document: Any) -> Advice:
     return _part(_entry(document, "advice", dict, "the file"), "the advice", summary, by_mi)
 
 
-def _part(part: Any, where: str, summary: Summary | ScoreSummary | None, by_mi: Advice | None) -> Advice:
+def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | None) -> Advice:
     """Read one advice."""
     configurations = _texts(part, "configurations", where)
     if not configurations or len(set(configurations)) < len(configurations):
@@ -282,7 +282,7 @@ def _criterion(entry: Any, where: str) -> Criterion:
 
 
 def _changes(
-    part: Any, where: str, summary: Summary | ScoreSummary | None, configurations: Sequence[str]
+    part: Any, where: str, summary: AnySummary | None, configurations: Sequence[str]
 ) -> SingleChanges | None:
     entry = _entry(part, "changes", (dict, type(None)), where)
     if entry is None:

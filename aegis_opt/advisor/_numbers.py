@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,10 @@ from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.measures import Measure
 
 UNKNOWN = "unknown"
+_RANKING = {  # columns of a ranking; what others add is about privacy
+    *("configuration", "rank", "score", "stage", "pud", "pud_low", "pud_high", "pud_std", "pud_5", "pud_95"),
+    *("wins", "difference", "difference_low", "difference_high", "rank_low", "rank_high"),
+}
 _EQUAL = 1e-9  # relative difference below which an estimate is its own bound
 
 
@@ -57,3 +62,23 @@ def is_lower_bound(ranking: pd.DataFrame) -> bool:
     slack = _EQUAL * max(1e-300, float(np.nanmax(np.abs(pud), initial=0.0)))
     at_the_bound = bool((np.abs(pud - low) <= slack).all())
     return at_the_bound and bool((np.isnan(high) | (high > low + slack)).any())
+
+
+def privacy_columns(ranking: pd.DataFrame) -> list[str]:
+    """Return the columns of a ranking that say what was checked about privacy."""
+    return [str(name) for name in ranking.columns if name not in _RANKING]
+
+
+def figure_text(value: Any) -> str:
+    """Return a figure of privacy: a number, yes or no, or a text.
+
+    Examples
+    --------
+    >>> figure_text(5.0), figure_text(True), figure_text(math.nan)
+    ('5', 'yes', 'unknown')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return UNKNOWN if math.isnan(value) else f"{value:.6g}"
+    return str(value)

@@ -10,12 +10,12 @@ from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.privacy._base import as_rules
 from aegis_opt.privacy._written import rule_text
-from aegis_opt.summary import ScoreSummary, SharedPrivacy, SharedRule, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, SharedPrivacy, SharedRule
 from aegis_opt.summary._privacy import rules_shown
 
 
 def judged(
-    summary: Summary | ScoreSummary, require: PrivacyRule | Iterable[PrivacyRule]
+    summary: AnySummary, require: PrivacyRule | Iterable[PrivacyRule]
 ) -> tuple[list[str], dict[str, str]]:
     """Return the configurations that satisfy all rules, and of each other one the reason why not.
 
@@ -25,6 +25,12 @@ def judged(
         If the figures were not shared, cannot tell, or no configuration satisfies the rules.
     """
     rules = as_rules(require)
+    if isinstance(summary, ProtectedSummary):
+        raise InvalidOption(
+            f"{rule_text(rules[0])} is required, but a protected summary shares no privacy figures, which "
+            "would be exact: the provider can keep the configurations that check_privacy finds private, and "
+            "summarize these"
+        )
     privacy = summary.privacy
     if privacy is None:
         raise InvalidOption(

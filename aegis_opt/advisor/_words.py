@@ -23,8 +23,8 @@ from aegis_opt.summary import Summary
 DEGENERATE = (
     "degenerate estimate: the reconstructed tables make each attribute independent of the label inside every "
     "masked group, so the estimated deviation is 0 for every configuration whatever the data, and its order "
-    "would be rounding noise. Use scope='pooled' (order proved for monotone measures), or whole tables, "
-    "whose order proves nothing: rounding='hypergeometric' or 'drawn'."
+    "would be rounding noise. Use scope='pooled' (order proved for monotone measures of exact counts), or "
+    "whole tables, whose order proves nothing: rounding='hypergeometric' or 'drawn'."
 )
 
 

@@ -23,7 +23,7 @@ from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.report import plot_ranking
 from aegis_opt.report._plots import require_altair
 from aegis_opt.solvers.registry import get_reconstructor
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
 
 _MOST_EXCLUDED = 5
 
@@ -88,7 +88,8 @@ def _show(arguments: argparse.Namespace, advice: Advice, summary: Summary | Scor
     what = f"deviation of {measure}" if advice.ranked_by == "pud" else f"{measure} after masking"
     console.print(f"{len(advice.ranking)} configurations by {what}, best first", style="bold")
     if isinstance(summary, Summary) and advice.solver is not None:
-        console.print(f"{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
+        about = "about " if isinstance(advice.summary, ProtectedSummary) else ""
+        console.print(f"{about}{summary.n_records:,} records, scope {advice.scope}, solver {advice.solver}")
     many = len(advice.deviations.columns) > MOST_COLUMNS
     in_ranking = arguments.by_attribute and not many
     show_table(console, ranking_table(advice, arguments.top, ascii_only=ascii_only, by_attribute=in_ranking))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 _ORDERS = ("ascending", "hierarchy", "nominal")
+_MOST_VALUES = 100_000  # of a domain
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -36,6 +37,14 @@ def whole_number(least: int) -> Callable[[str], int]:
 def number_or_all(text: str) -> int | None:
     """Read a number of rows; "all" is None."""
     return None if text == "all" else whole_number(1)(text)
+
+
+def number(text: str) -> float:
+    """Read a number; what is out of range is told where it is used."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None
 
 
 def number_or_word(text: str) -> float | str:
@@ -94,6 +103,55 @@ def orders_of(arguments: argparse.Namespace) -> dict[str, str | list[str]]:
     """Return the orders that --order and --nominal declare."""
     declared = dict(arguments.order)
     return declared | dict.fromkeys(arguments.nominal, "nominal")
+
+
+def column_domain(text: str) -> tuple[str, list[str] | range]:
+    """Read column=value,value,... or column=low..high for whole numbers: the values that it may have."""
+    column, separator, written = text.partition("=")
+    low, dots, high = written.partition("..")
+    if dots:
+        try:
+            found = range(int(low), int(high) + 1)
+        except ValueError:
+            found = range(0)
+        if column and 1 <= found.stop - found.start <= _MOST_VALUES:
+            return column, found
+        raise argparse.ArgumentTypeError(
+            f"must be column=low..high with whole numbers, such as age=0..120, and at most {_MOST_VALUES:,} "
+            f"of them, not {text!r}"
+        )
+    values = next(csv.reader([written], skipinitialspace=True), [])
+    if not separator or not column or not values:
+        raise argparse.ArgumentTypeError(
+            f"must be column=value,value such as size=S,M,L, or age=0..120, not {text!r}"
+        )
+    return column, values
+
+
+def domains_of(arguments: argparse.Namespace) -> dict[str, list[str | int | None]]:
+    """Return the public domains that --domain and --missing declare."""
+    missing = set(arguments.missing)
+    return {name: [*values, *([None] if name in missing else [])] for name, values in arguments.domain}
+
+
+def check_protection(arguments: argparse.Namespace) -> None:
+    """End with a usage error where options of a protection have no effect or clash."""
+    check_orders(arguments)
+    if arguments.epsilon is None:
+        noise = {"--mechanism": arguments.mechanism, "--delta": arguments.delta}
+        refuse_given(arguments, noise, "it is about noise; pass --epsilon, or leave it out")
+    elif arguments.base is not None:
+        arguments.refuse("--base rounds counts and --epsilon adds noise: give one of them")
+    if arguments.epsilon is None and arguments.base is None:
+        given = {"--domain": arguments.domain or None, "--missing": arguments.missing or None}
+        refuse_given(arguments, given, "it is about protected counts; pass --epsilon or --base")
+    names = [name for name, _ in arguments.domain]
+    for name in names:
+        if names.count(name) > 1:
+            arguments.refuse(f"argument --domain: {name} is declared twice")
+    for name in arguments.missing:
+        if name not in names:
+            arguments.refuse(f"argument --missing: declare the domain of {name} with --domain, too")
 
 
 def check_orders(arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from aegis_opt.cli._output import (
     stoppable,
 )
 from aegis_opt.disclosure import Audit, audit
+from aegis_opt.disclosure._card import LEFT, columns_of, conclusion_of, rows_of
 
 _MOST_SHOWN = 10
 
@@ -37,23 +38,13 @@ def run_audit(arguments: argparse.Namespace) -> None:
 
 def _show(arguments: argparse.Namespace, found: Audit) -> None:
     console = make_console()
-    small = f"counts of 1 to {found.small - 1}"
-    table = make_table(
-        *("attribute", "cells pinned", "records in them", small, "values in clear", "exact"),
-        left=["attribute", "values in clear", "exact"],
-    )
-    for row in found.attributes.itertuples(index=False):
-        table.add_row(
-            str(row.attribute),
-            f"{row.pinned_cells:.1%}",
-            f"{row.pinned_records:.1%}",
-            f"{row.small_cells:,}",
-            "yes" if row.values_in_clear else "no",
-            "yes" if row.exact else "no",
-        )
+    table = make_table(*columns_of(found), left=LEFT)
+    for row in rows_of(found):
+        table.add_row(*row)
     show_table(console, table)
     subtracted = found.differences[found.differences["small_cells"] > 0]
-    facts = [
+    facts = [("Conclusion", conclusion_of(found))]
+    facts += [
         (
             "Subtraction",
             f"{row.attribute}: table {row.table} minus table {row.other_table} leaves {row.records} records "
@@ -69,8 +60,6 @@ def _show(arguments: argparse.Namespace, found: Audit) -> None:
         )
         for row in found.tables[found.tables["step"] == 1].head(_MOST_SHOWN).itertuples(index=False)
     ]
-    if not found.bounds:
-        facts.append(("Tables", "none are shared, so no count is disclosed by them"))
     if arguments.cells is not None:
         facts.append(("Cells", arguments.cells))
     show_facts(console, facts)

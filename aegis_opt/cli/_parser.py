@@ -10,8 +10,11 @@ from typing import Any, TypeAlias
 from aegis_opt.cli._arguments import (
     attribute_order,
     check_orders,
+    check_protection,
+    column_domain,
     file_ending_in,
     key_value,
+    number,
     number_or_all,
     number_or_word,
     privacy_rule,
@@ -181,7 +184,7 @@ def _summarize(commands: Commands) -> None:
         "how often each value of an attribute occurs. Columns that no configuration masks are not read.\n"
         "Numbers and dates are ordered by value and texts are nominal, unless --order, --nominal or the\n"
         "configurations say otherwise.",
-        check_orders,
+        check_protection,
     )
     add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
@@ -209,6 +212,16 @@ def _summarize(commands: Commands) -> None:
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
     add("--explain", action="store_true", help="share what each mask costs, for advise --explain")
     _rules(add, "--rule")
+    epsilon = "add noise to every count: differentially private with this loss in all (needs opendp)"
+    add("--epsilon", type=number, metavar="E", help=epsilon)
+    mechanism = "kind of noise (default geometric)"
+    add("--mechanism", choices=("geometric", "gaussian"), help=mechanism)
+    add("--delta", type=number, metavar="D", help="delta of gaussian noise (default 1e-6)")
+    add("--base", type=whole_number(2), metavar="B", help="round every count to a multiple of B next to it")
+    domain = "all values that a column may have, the label's too; noise needs them of every column"
+    add("--domain", type=column_domain, action="append", default=[], metavar="NAME=A,B", help=domain)
+    missing = "column whose values may be missing; may be repeated"
+    add("--missing", action="append", default=[], metavar="NAME", help=missing)
     coarsen = "most distinct values of a column (default: no limit)"
     add("--max-values", type=whole_number(10), metavar="N", help=coarsen)
     add("--on-many-values", choices=("coarsen", "error"), help="what to do with more (default coarsen)")

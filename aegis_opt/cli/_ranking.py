@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 from aegis_opt._shown import listing, without_controls
 from aegis_opt.advisor import Advice
 from aegis_opt.advisor._conclusion import decimals_of as decimals_of
-from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text
+from aegis_opt.advisor._numbers import (
+    bounds_text,
+    decimals_for,
+    figure_text,
+    is_lower_bound,
+    number_text,
+    privacy_columns,
+)
 from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,6 +67,8 @@ def ranking_table(
     columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
     columns += ["behind the best"] if compared else []
     columns += ["true"] if truth is not None else []
+    privacy = privacy_columns(ranking)
+    columns += privacy
     table = make_table(*columns, *attributes, "", left=["configuration", ""])
     longest = max(float(ranking[by].max()), 1e-300)
     for row in shown.to_dict("records"):
@@ -76,6 +85,7 @@ def ranking_table(
             cells.append(bounds_text(row["difference_low"], row["difference_high"], decimals))
         if truth is not None:
             cells.append(f"{truth[name]:.{decimals}f}")
+        cells += [figure_text(row[column]) for column in privacy]
         if by_attribute:
             cells += [number_text(value, decimals) for value in advice.deviations.loc[name]]
         length = max(row[by], 0.0) / longest if row[by] > 0 else 0.0
@@ -141,7 +151,7 @@ def explanation_table(advice: Advice, configuration: str | None) -> Table:
     return table
 
 
-def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, str]]:
+def verdict(advice: Advice, summary: AnySummary) -> list[tuple[str, str]]:
     """Say which configuration won and why, how certain that is, and what to beware of."""
     best = "cannot tell" if advice.best is None else f"{advice.best}: {_masks_of(summary, advice.best)}"
     certified = "no, nothing is proved about the order"
@@ -155,7 +165,7 @@ def verdict(advice: Advice, summary: Summary | ScoreSummary) -> list[tuple[str, 
     return facts + [("Warning", warning) for warning in advice.warnings if warning != advice.reason]
 
 
-def _masks_of(summary: Summary | ScoreSummary, configuration: str) -> str:
+def _masks_of(summary: AnySummary, configuration: str) -> str:
     """Describe the masks of a configuration, such as ``age bucketize(width=25) in 4 groups``."""
     texts = []
     for attribute in summary.attributes:

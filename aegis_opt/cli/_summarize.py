@@ -7,7 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-from aegis_opt.cli._arguments import orders_of
+from aegis_opt.cli._arguments import domains_of, orders_of
 from aegis_opt.cli._output import (
     listing,
     make_console,
@@ -19,8 +19,9 @@ from aegis_opt.cli._output import (
     size_of,
     stoppable,
 )
+from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy, Protection
 from aegis_opt.privacy._written import rule_from_spec
-from aegis_opt.summary import ScoreSummary, Summary, summarize
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary, summarize
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             quasi_identifiers=arguments.quasi_identifier,
             sensitive=arguments.sensitive,
             suppression=arguments.suppression or 0.0,
+            protect=_protection(arguments),
+            domains=domains_of(arguments) or None,
             max_values=arguments.max_values,
             on_many_values=arguments.on_many_values,
             memory=arguments.memory,
@@ -57,7 +60,11 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         summary.save(arguments.output)
     report = summary.report()
     if arguments.json:
-        counted = {"records": summary.n_records} if isinstance(summary, Summary) else {}
+        counted: dict[str, object] = {}
+        if isinstance(summary, Summary):
+            counted = {"records": summary.n_records}
+        elif isinstance(summary, ProtectedSummary):
+            counted = {"protection": summary.protection.document()}
         print_json(
             {
                 "file": arguments.output,
@@ -84,13 +91,21 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     for row in report.itertuples(index=False):
         shared = "shared" if row.histogram else "values only" if row.values_shared else "-"
         numbers = (f"{row.distinct:,}", f"{row.values:,}", str(row.tables))
-        table.add_row(row.attribute, row.kind, row.order, *numbers, shared, str(row.unmasked_by or "-"))
+        table.add_row(
+            str(row.attribute), str(row.kind), str(row.order), *numbers, shared, str(row.unmasked_by or "-")
+        )
     show_table(console, table)
+    about = "about " if isinstance(summary, ProtectedSummary) else ""
     console.print(
-        f"{summary.n_records:,} records, {len(summary.configurations)} configurations, "
+        f"{about}{summary.n_records:,} records, {len(summary.configurations)} configurations, "
         f"label {summary.label!r}: written to {arguments.output} ({size_of(arguments.output)})",
         soft_wrap=True,
     )
+    if isinstance(summary, ProtectedSummary):
+        applied = summary.protection
+        show_facts(console, [("Protected", applied.statement()), ("Budget", applied.budget())])
+        _show_absent(console, summary)
+        return
     for name, attribute in summary.attributes.items():
         if attribute.coarsening is not None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)
@@ -101,7 +116,16 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     _show_absent(console, summary)
 
 
-def _show_absent(console: Console, summary: Summary | ScoreSummary) -> None:
+def _protection(arguments: argparse.Namespace) -> Protection | None:
+    """Return the protection of counts that the options ask for."""
+    if arguments.base is not None:
+        return ControlledRounding(arguments.base)
+    if arguments.epsilon is None:
+        return None
+    return DifferentialPrivacy(arguments.epsilon, arguments.mechanism or "geometric", arguments.delta)
+
+
+def _show_absent(console: Console, summary: AnySummary) -> None:
     """Say what a stranger does not learn; `Summary.facts` and --json list what a stranger does."""
     facts = summary.facts()
     absent = facts.loc[facts["about"] == "not in the file", "content"]

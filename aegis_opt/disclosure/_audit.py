@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._display import Card, Displayed
 from aegis_opt._options import path_of, whole_number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.disclosure._attribute import TableBounds, attribute_bounds, mask_names_values, values_in_clear
+from aegis_opt.disclosure._card import card_of
 from aegis_opt.disclosure._differences import differences
 from aegis_opt.disclosure._leave_out import leave_out
-from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.errors import InfeasibleProblem, InvalidInput
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary
 
 _CELLS = ["attribute", "row", "label", "low", "high", "exact"]
 _DIFFERENCES = ["attribute", "table", "group", "other_table", "values", "records", "small_cells"]
@@ -25,7 +27,7 @@ _TABLES = ["attribute", "step", "table", "mask", "configurations", "pinned_recor
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Displayed):
     """What a summary discloses about the raw joint tables of its attributes; `aegis_opt.audit` makes it.
 
     Attributes
@@ -147,6 +149,9 @@ class Audit:
             "tables": self.tables.to_dict("records"),
         }
 
+    def _card(self) -> Card:
+        return card_of(self)
+
     def __repr__(self) -> str:
         if not self.bounds:
             return f"<Audit: {len(self.summary.attributes)} attributes, no tables are shared>"
@@ -158,7 +163,7 @@ class Audit:
 
 
 def audit(
-    summary: Summary | ScoreSummary | str | os.PathLike[str],
+    summary: AnySummary | str | os.PathLike[str],
     *,
     small: int = 5,
     progress: Progress | bool | None = None,
@@ -206,8 +211,13 @@ def audit(
       attribute  pinned_cells  pinned_records  small_cells
     0       age          0.75             0.6            3
     """
-    if not isinstance(summary, Summary | ScoreSummary):
+    if not isinstance(summary, AnySummary):
         summary = Summary.load(path_of("summary", summary, "it is a Summary or the path of one"))
+    if isinstance(summary, ProtectedSummary):
+        raise InvalidInput(
+            f"the counts of this summary are protected ({summary.protection.statement()}), so they bound no "
+            "exact count; summary.facts() states the protection and its budget"
+        )
     whole_number("small", small, least=2)
     if isinstance(summary, ScoreSummary):
         return Audit(summary, {}, small)

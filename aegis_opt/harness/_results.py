@@ -31,7 +31,8 @@ from aegis_opt._json import parse_json
 from aegis_opt._options import is_number, path_of
 from aegis_opt._shown import listing, shown
 from aegis_opt.errors import InvalidInput, OutputError
-from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, OK, SKIPPED, TIMED_OUT, Row, TableName
+from aegis_opt.harness._damage import damaged_rows
+from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
 from aegis_opt.sources._database import open_database
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 FORMAT = "aegis-opt-results"
 VERSION = 2
-LONGEST = 1e9  # seconds that a comparison may have taken
-LARGEST = 1e100  # number in any column: means and squares of such numbers do not overflow
 
 _PACKAGES = (
     *("aegis-opt", "numpy", "scipy", "pandas", "cvxpy", "clarabel", "highspy", "ortools", "duckdb"),
@@ -339,42 +338,10 @@ def load_results(folder: str | os.PathLike[str]) -> Results:
             raise ResultsError(f"{file}: is missing: {_AGAIN}")
     others = {table: read_parquet(files[table], table) for table in ("reconstructions", "rankings")}
     results = Results(advice=runs, **others, meta=meta)
-    damaged = next(_damaged_rows(results), None)
+    damaged = next(damaged_rows(results), None)
     if damaged is not None:
         raise ResultsError(f"{path / damaged}: get a whole copy of the folder, or {_WAY_OUT}")
     return results
-
-
-def _damaged_rows(results: Results) -> Iterator[str]:
-    """Name the columns that hold what no comparison writes."""
-    for table, kinds in COLUMNS.items():
-        frame: pd.DataFrame = getattr(results, table)
-        always = {*KEYS[table], *{"status", "pud", "pud_true"}.intersection(kinds)}
-        for name, kind in kinds.items():
-            column = frame[name]
-            if name in always and column.isna().any():
-                yield f"{table}: {name!r} is missing in some row"
-            if kind == "DOUBLE":
-                largest = np.nanmax(np.abs(column.to_numpy(np.float64, na_value=np.nan)), initial=0.0)
-                if largest > LARGEST:
-                    size = "infinite" if np.isinf(largest) else f"beyond {LARGEST:g}"
-                    yield f"{table}: {name!r} is {size} in some row"
-        if (frame.filter(like="seconds_") > LONGEST).to_numpy(dtype=bool, na_value=False).any():
-            yield f"{table}: a time of more than {LONGEST:g} seconds"
-    tables = results.reconstructions
-    measured = tables.loc[~tables["status"].isin([FAILED, TIMED_OUT, SKIPPED]), "tvd"]
-    if not measured.between(0, 1).all():  # a gap is not between them
-        yield "reconstructions: 'tvd' is not between 0 and 1 where there is a table"
-    won = results.advice[results.advice["status"] == OK]
-    if won[["pud_best_true", "pud_true_min"]].isna().any(axis=None):
-        yield "advice: the true deviation is missing where there is a winner"
-    keys = KEYS["advice"]
-    ranked = set(results.rankings[[*keys, "configuration"]].itertuples(index=False, name=None))
-    runs = {row[:-1] for row in ranked}
-    named = results.advice.loc[results.advice["status"] == OK, [*keys, "best"]]
-    for row in named.itertuples(index=False, name=None):
-        if row[:-1] in runs and row not in ranked:
-            yield f"advice: the winner {shown(row[-1])} is not in its ranking"
 
 
 def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -> Results:

@@ -1,5 +1,6 @@
-"""Privacy: rules that a masked table must satisfy, and whether it does."""
+"""Privacy: rules that a masked table must satisfy, and whether it does; protections of counts."""
 
+from aegis_opt.privacy._applied import AppliedProtection
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._check import check_privacy
 from aegis_opt.privacy._lattice import (
@@ -11,6 +12,7 @@ from aegis_opt.privacy._lattice import (
     search_curve,
 )
 from aegis_opt.privacy._proof import Verification, verify_certificate
+from aegis_opt.privacy._protection import ControlledRounding, DifferentialPrivacy, Protection
 from aegis_opt.privacy._risks import Risks, risks
 from aegis_opt.privacy._rules import (
     BetaLikeness,
@@ -22,12 +24,16 @@ from aegis_opt.privacy._rules import (
 
 __all__ = [
     "Alternative",
+    "AppliedProtection",
     "BetaLikeness",
     "Certificate",
+    "ControlledRounding",
     "DeltaDisclosure",
+    "DifferentialPrivacy",
     "KAnonymity",
     "LDiversity",
     "PrivacyRule",
+    "Protection",
     "Risks",
     "SearchCurve",
     "SearchResult",

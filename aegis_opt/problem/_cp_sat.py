@@ -114,7 +114,7 @@ class WholeTables:
     def search(
         self, objective: Any, hints: Iterable[tuple[Any, int]] = (), *, effort: float = math.inf
     ) -> CpSatSolution | None:
-        """Minimise an expression; None where a limit came before any table.
+        """Minimise an expression, or find any table where it is None; None where a limit came before any.
 
         `hints` are a table to begin with. The limits are the deadline and CP-SAT's deterministic time
         (`effort`), a count of work in about seconds.
@@ -122,7 +122,10 @@ class WholeTables:
         self.model.clear_hints()
         for variable, value in hints:
             self.model.add_hint(variable, value)
-        self.model.minimize(objective)
+        if objective is None:
+            self.model.clear_objective()
+        else:
+            self.model.minimize(objective)
         solver = self._cp_model.CpSolver()
         solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
         solver.parameters.random_seed = self._seed
@@ -146,7 +149,8 @@ class WholeTables:
             return None
         if status not in (self._cp_model.OPTIMAL, self._cp_model.FEASIBLE):
             raise AegisError(f"CP-SAT refused the model: {self.model.validate()}")
-        reached, proved = int(solver.value(objective)), status == self._cp_model.OPTIMAL
+        reached = 0 if objective is None else int(solver.value(objective))
+        proved = status == self._cp_model.OPTIMAL
         return CpSatSolution(
             cells=np.array([solver.value(cell) for cell in self.cells], dtype=np.int64),
             objective=reached,

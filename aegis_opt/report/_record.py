@@ -16,24 +16,31 @@ from aegis_opt._files import atomic_path
 from aegis_opt._options import instance, path_of
 from aegis_opt.advisor import Advice
 from aegis_opt.advisor._conclusion import conclusion_of, decimals_of, kind_of, next_of
-from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text, title_of
-from aegis_opt.errors import InvalidInput, InvalidOption
+from aegis_opt.advisor._numbers import (
+    bounds_text,
+    decimals_for,
+    figure_text,
+    is_lower_bound,
+    number_text,
+    privacy_columns,
+    title_of,
+)
+from aegis_opt.disclosure import audit
+from aegis_opt.disclosure._card import LEFT, columns_of, rows_of
+from aegis_opt.disclosure._card import conclusion_of as conclusion_of_audit
+from aegis_opt.errors import InfeasibleProblem, InvalidInput, InvalidOption
 from aegis_opt.report._embed import CHART_STYLE, PAGE_COLOURS, POLICY, chart_place, chart_scripts
 from aegis_opt.report._plots import ATTRIBUTES, CONFIGURATIONS, PLACES, require_altair
 from aegis_opt.report._record_chosen import sql_of, words_of, yaml_of
 from aegis_opt.report._record_made import assumptions_of, facts_about
 from aegis_opt.report._search_table import search_table
-from aegis_opt.summary import ScoreSummary, Summary
-from aegis_opt.summary._card import card_of_numbers, card_of_tables, disclosure_warnings
+from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
+from aegis_opt.summary._card import card_of_numbers, card_of_protected, card_of_tables, disclosure_warnings
 
 _KINDS = {
     "proved": "The order is proved from what was shared.",
     "estimated": "The order is estimated from what was shared, and not proved.",
     "cannot tell": "What was shared does not tell which configuration is the best.",
-}
-_KNOWN = {  # columns of a ranking; what others add is about privacy
-    *("configuration", "rank", "score", "stage", "pud", "pud_low", "pud_high", "pud_std", "pud_5", "pud_95"),
-    *("wins", "difference", "difference_low", "difference_high"),
 }
 _RANKING_BYTES, _EXCLUDED_BYTES, _ATTRIBUTE_BYTES, _FACT_BYTES = 300_000, 100_000, 150_000, 150_000
 
@@ -115,15 +122,17 @@ def _ranking(advice: Advice) -> str:
         number = "deviation, at least" if is_lower_bound(ranking) else "deviation"
     bounded = bool(ranking[["pud_low", "pud_high"]].notna().any(axis=None))
     compared = "difference_low" in ranking
-    extra = privacy_columns(advice)
+    extra = privacy_columns(advice.ranking)
     columns = ["rank", "configuration", number, *(["proved bounds"] if bounded else [])]
-    columns += [*(["behind the best"] if compared else []), *extra]
+    ranked = "rank_low" in ranking
+    columns += [*(["behind the best"] if compared else []), *(["rank, 95%"] if ranked else []), *extra]
     rows = []
     for row in ranking.to_dict("records"):
         cells = [str(row["rank"]), str(row["configuration"]), number_text(row[by], decimals)]
         cells += [bounds_text(row["pud_low"], row["pud_high"], decimals)] if bounded else []
         cells += [bounds_text(row["difference_low"], row["difference_high"], decimals)] if compared else []
-        rows.append([*cells, *(_cell(row[name]) for name in extra)])
+        cells += [f"{row['rank_low']} to {row['rank_high']}"] if ranked else []
+        rows.append([*cells, *(figure_text(row[name]) for name in extra)])
     table = search_table(
         "configurations",
         columns,
@@ -171,13 +180,8 @@ def _attributes(advice: Advice) -> str:
     )
 
 
-def privacy_columns(advice: Advice) -> list[str]:
-    """Return the columns of the ranking that say what was checked about privacy."""
-    return [str(name) for name in advice.ranking.columns if name not in _KNOWN]
-
-
 def _privacy(advice: Advice) -> str:
-    checked, required = privacy_columns(advice), advice.asked.get("require")
+    checked, required = privacy_columns(advice.ranking), advice.asked.get("require")
     parts = []
     if required is not None:
         told = f"Required of each configuration: {required}."
@@ -244,9 +248,14 @@ def _disclosed(advice: Advice) -> str:
     facts = summary.facts()
     absent = facts["about"] == "not in the file"
     warnings = disclosure_warnings(summary) if isinstance(summary, Summary) else []
-    card = (
-        card_of_numbers(summary, None) if isinstance(summary, ScoreSummary) else card_of_tables(summary, None)
-    )
+    if isinstance(summary, ScoreSummary):
+        card = card_of_numbers(summary, None)
+    else:
+        card = (
+            card_of_tables(summary, None)
+            if isinstance(summary, Summary)
+            else card_of_protected(summary, None)
+        )
     told = f"All {len(facts) - int(absent.sum()):,} facts that whoever has the summary learns"
     parts = search_table(
         "shared attributes",
@@ -267,7 +276,31 @@ def _disclosed(advice: Advice) -> str:
     missing = f"<p>Not in it:</p>{_list(facts.loc[absent, 'content'])}"
     details = f"<details><summary>{escaped(told)}</summary>{table}</details>"
     warned = _list(warnings) if warnings else ""
-    return f"<p>{escaped(card.conclusion)}</p>{warned}{parts}{missing}{details}"
+    audited = "" if isinstance(summary, ProtectedSummary) else _audited(summary)  # its counts bound nothing
+    return f"<p>{escaped(card.conclusion)}</p>{warned}{parts}{audited}{missing}{details}"
+
+
+def _audited(summary: Summary | ScoreSummary) -> str:
+    """Say which counts of the raw tables follow from the shared ones."""
+    try:
+        found = audit(summary)
+    except InfeasibleProblem as error:  # the advice was asked to repair the totals, or to relax them
+        return f"<p>What follows from the tables together is not known: {escaped(error)}</p>"
+    told = f"<p>{escaped(conclusion_of_audit(found))}"
+    if not found.bounds:
+        return f"{told}</p>"
+    table = search_table(
+        "audit",
+        columns_of(found),
+        rows_of(found),
+        left=LEFT,
+        most_bytes=_ATTRIBUTE_BYTES,
+        elsewhere="aegis_opt.audit(summary)",
+    )
+    return (
+        f"{told} A cell is pinned where every table that agrees with all that is shared has the same count "
+        f"there: whoever reads the summary knows it.</p>{table}"
+    )
 
 
 def _made(advice: Advice, name: str) -> str:
@@ -292,11 +325,3 @@ def _text(title: str, text: str) -> str:
         f"<h3>{escaped(title)}</h3>"
         f'<pre role="region" tabindex="0" aria-label="{escaped(title)}">{escaped(text)}</pre>'
     )
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return "unknown" if math.isnan(value) else f"{value:.6g}"
-    return str(value)

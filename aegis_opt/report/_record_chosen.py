@@ -13,7 +13,7 @@ from aegis_opt.errors import AegisError
 from aegis_opt.masks import Configuration
 from aegis_opt.masks._base import mask_from_spec
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.summary import ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, ScoreSummary, Summary
 
 MOST_CHARACTERS = 60_000
 """Of a text that the page shows; longer ones are left out, and the page says how to get them."""
@@ -24,12 +24,12 @@ MOST_COLUMNS = 100
 _EXAMPLES = 3  # masked values that the words name
 
 
-def specs_of(summary: Summary | ScoreSummary, configuration: str) -> dict[str, Mapping[str, Any]]:
+def specs_of(summary: AnySummary, configuration: str) -> dict[str, Mapping[str, Any]]:
     """Return the mask of each attribute, as configuration files write it."""
     return {name: summary.spec(configuration, name) for name in summary.attributes}
 
 
-def words_of(summary: Summary | ScoreSummary, configuration: str) -> list[tuple[str, str]]:
+def words_of(summary: AnySummary, configuration: str) -> list[tuple[str, str]]:
     """Say in words what becomes of each attribute: (attribute, sentence)."""
     found = []
     for name, spec in specs_of(summary, configuration).items():
@@ -47,7 +47,7 @@ def words_of(summary: Summary | ScoreSummary, configuration: str) -> list[tuple[
     return found
 
 
-def yaml_of(summary: Summary | ScoreSummary, configuration: str) -> str:
+def yaml_of(summary: AnySummary, configuration: str) -> str:
     """Return a configuration file with the configuration alone; empty where it is too long to show."""
     masks = {name: _plain(spec) for name, spec in specs_of(summary, configuration).items()}
     document = {"label": summary.label, "configurations": {configuration: masks}}
@@ -55,7 +55,7 @@ def yaml_of(summary: Summary | ScoreSummary, configuration: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else ""
 
 
-def sql_of(summary: Summary | ScoreSummary, configuration: str) -> tuple[str, str]:
+def sql_of(summary: AnySummary, configuration: str) -> tuple[str, str]:
     """Return the SELECT that masks a table, or why it cannot be written here: (SQL, reason)."""
     specs = specs_of(summary, configuration)
     if len(specs) > MOST_COLUMNS:
@@ -74,7 +74,7 @@ def sql_of(summary: Summary | ScoreSummary, configuration: str) -> tuple[str, st
     return text, ""
 
 
-def _domains(summary: Summary | ScoreSummary) -> dict[str, Any]:
+def _domains(summary: AnySummary) -> dict[str, Any]:
     """Return what is known of the columns: their values where they are shared, else their kind."""
     if isinstance(summary, ScoreSummary):
         return {}

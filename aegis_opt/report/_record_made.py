@@ -16,7 +16,7 @@ from aegis_opt.advisor._numbers import is_lower_bound
 from aegis_opt.errors import AdviceError
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.privacy._written import rule_from_spec
-from aegis_opt.summary import Summary
+from aegis_opt.summary import ProtectedSummary, Summary
 from aegis_opt.summary._file import summary_text
 
 _PACKAGES = ("aegis-opt", "numpy", "scipy", "pandas")
@@ -119,6 +119,12 @@ def assumptions_of(advice: Advice) -> list[str]:
         found.append(f"Unmasked tables were reconstructed from {views}, by the solver {advice.solver}.")
     if "wins" in advice.ranking:
         found.append("The estimate is random; its spread over the replicates stands in the ranking.")
+    if isinstance(summary, ProtectedSummary):
+        found.append(
+            f"The counts are protected: {summary.protection.statement()}. Negative counts and totals that "
+            "disagree were reconciled. The intervals are of what the protection changes, simulated; that "
+            "other records might have been drawn is not in them."
+        )
     if isinstance(summary, Summary):
         unknown = undescribed(summary)
         if unknown:

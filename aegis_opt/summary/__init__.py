@@ -2,13 +2,20 @@
 
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, SharedRule
+from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._scores import MeasuredAttribute, ScoreSummary, SharedScore
 from aegis_opt.summary._summarize import summarize
+
+AnySummary = Summary | ScoreSummary | ProtectedSummary
+"""All that a summary file may hold."""
 
 __all__ = [
     "AttributeSummary",
     "MaskedTable",
     "MeasuredAttribute",
+    "ProtectedAttribute",
+    "ProtectedSummary",
+    "ProtectedTable",
     "ScoreSummary",
     "SharedPrivacy",
     "SharedRule",

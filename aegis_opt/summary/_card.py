@@ -9,9 +9,13 @@ from aegis_opt._shown import listing
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from aegis_opt.summary._model import Summary
+    from aegis_opt.summary._protected import ProtectedSummary
     from aegis_opt.summary._scores import ScoreSummary
 
+_COLUMNS = ["attribute", "kind", "values", "masked tables", "histogram", "released unmasked by"]
 _CALLS = [
     ("ao.advise(summary)", "ranks the configurations"),
     ("summary.facts()", "lists all that a stranger learns"),
@@ -22,7 +26,24 @@ _CALLS = [
 def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
     """Describe a summary of tables; `most` limits the rows of the table."""
     report = summary.report()
-    rows = [
+    rows = _rows(report, most)
+    tables = int(report["tables"].sum())
+    scores = f" Scores: {', '.join(summary.scores)}." if summary.scores else ""
+    return Card(
+        title=f"Summary of {summary.n_records:,} records with the label {summary.label!r}",
+        conclusion=f"It holds {tables:,} masked tables of {len(report):,} attributes, for "
+        f"{len(summary.configurations):,} configurations, and no records.{scores}",
+        columns=_COLUMNS,
+        rows=rows,
+        left=["attribute", "kind"],
+        more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
+        warnings=disclosure_warnings(summary),
+        calls=_CALLS,
+    )
+
+
+def _rows(report: pd.DataFrame, most: int | None) -> list[list[str]]:
+    return [
         [
             row["attribute"],
             row["kind"],
@@ -33,17 +54,21 @@ def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
         ]
         for row in report.head(most or len(report)).to_dict("records")
     ]
-    tables = int(report["tables"].sum())
-    scores = f" Scores: {', '.join(summary.scores)}." if summary.scores else ""
+
+
+def card_of_protected(summary: ProtectedSummary, most: int | None = FEW) -> Card:
+    """Describe a summary of protected tables; `most` limits the rows of the table."""
+    report = summary.report()
+    rows = _rows(report, most)
+    applied = summary.protection
     return Card(
-        title=f"Summary of {summary.n_records:,} records with the label {summary.label!r}",
-        conclusion=f"It holds {tables:,} masked tables of {len(report):,} attributes, for "
-        f"{len(summary.configurations):,} configurations, and no records.{scores}",
-        columns=["attribute", "kind", "values", "masked tables", "histogram", "released unmasked by"],
+        title=f"Protected summary with the label {summary.label!r}",
+        conclusion=f"It holds {int(report['tables'].sum()):,} masked tables of {len(report):,} attributes, "
+        f"for {len(summary.configurations):,} configurations; {applied.statement()}: {applied.budget()}.",
+        columns=_COLUMNS,
         rows=rows,
         left=["attribute", "kind"],
         more=f"{len(report) - len(rows):,} more in summary.report()." if len(report) > len(rows) else "",
-        warnings=disclosure_warnings(summary),
         calls=_CALLS,
     )
 

@@ -47,12 +47,12 @@ def _label(summary: Summary) -> Iterator[Fact]:
     yield "all records", "number", f"{summary.n_records:,}"
     yield "label", "name", summary.label
     yield "label", "kind", summary.label_kind
-    yield "label", "values", _listed(summary.label_values)
-    yield "label", "records of each value", _listed(summary.label_counts.tolist())
+    yield "label", "values", listed(summary.label_values)
+    yield "label", "records of each value", listed(summary.label_counts.tolist())
 
 
 def _configurations(configurations: Mapping[str, Mapping[str, int]]) -> Iterator[Fact]:
-    yield "configurations", "names", _listed(list(configurations))
+    yield "configurations", "names", listed(list(configurations))
     yield "configurations", "masks", "which mask of each attribute each of them has"
 
 
@@ -63,12 +63,12 @@ def _tables(name: str, attribute: AttributeSummary) -> Iterator[Fact]:
     if attribute.coarsening is not None:
         yield about, "values in the source", f"{attribute.coarsening.distinct:,}, {attribute.coarsening.rule}"
     if attribute.values is not None and attribute.histogram is not None:
-        yield about, "values", _listed(attribute.values)
-        yield about, "records of each value", _listed(attribute.histogram.tolist())
+        yield about, "values", listed(attribute.values)
+        yield about, "records of each value", listed(attribute.histogram.tolist())
     for i, table in enumerate(attribute.tables):
-        yield about, f"mask {i}", _spec(table.spec)
+        yield about, f"mask {i}", mask_text(table.spec)
         stands = "and which of the values, in their order, each stands for"
-        yield about, f"masked values by mask {i}", f"{_listed(table.labels)}; {stands}"
+        yield about, f"masked values by mask {i}", f"{listed(table.labels)}; {stands}"
         small = int(np.count_nonzero((table.joint > 0) & (table.joint < _SMALL)))
         told = f"{table.joint.size:,} counts, {small:,} of them from 1 to {_SMALL - 1}"
         if table.keeps_every_value and attribute.n_values > 1:
@@ -87,17 +87,17 @@ def _numbers(summary: ScoreSummary, *, masks: bool) -> Iterator[Fact]:
         about = f"attribute {name}"
         if masks:
             for i, spec in enumerate(attribute.masks):
-                yield about, f"mask {i}", _spec(spec)
+                yield about, f"mask {i}", mask_text(spec)
         for measure, values in attribute.measures.items():
-            yield about, f"{measure} by each mask", _listed(values)
+            yield about, f"{measure} by each mask", listed(values)
         for measure, value in attribute.unmasked.items():
             yield about, f"{measure} without a mask", str(value)
         for measure, values in attribute.chance.items():
-            yield about, f"share of {measure} that is chance, by each mask", _listed(values)
+            yield about, f"share of {measure} that is chance, by each mask", listed(values)
     for name, score in summary.scores.items():
         about = f"score {name}"
         yield about, "what it is", score.title
-        yield about, "of each configuration", _listed(list(score.values.values()))
+        yield about, "of each configuration", listed(list(score.values.values()))
         if score.folds is not None:
             folds = len(next(iter(score.folds.values())))
             yield about, "in each fold of the records", f"{folds} numbers for each configuration"
@@ -110,14 +110,14 @@ def _numbers(summary: ScoreSummary, *, masks: bool) -> Iterator[Fact]:
 
 def _privacy(privacy: SharedPrivacy) -> Iterator[Fact]:
     yield "privacy", "rules", rules_shown(privacy)
-    yield "privacy", "quasi-identifiers", _listed(privacy.quasi_identifiers)
+    yield "privacy", "quasi-identifiers", listed(privacy.quasi_identifiers)
     if privacy.sensitive is not None:
         yield "privacy", "sensitive attribute", privacy.sensitive
     yield "privacy", "share of records that may be suppressed", f"{privacy.suppression:g}"
-    yield "privacy", "whether each configuration satisfies the rules", _listed([*privacy.private.values()])
+    yield "privacy", "whether each configuration satisfies the rules", listed([*privacy.private.values()])
     for shared in privacy.rules:
-        yield "privacy", f"{shared.rule.name} of each configuration", _listed([*shared.figures.values()])
-        yield "privacy", f"whether {shared.rule.name} holds for each", _listed([*shared.holds.values()])
+        yield "privacy", f"{shared.rule.name} of each configuration", listed([*shared.figures.values()])
+        yield "privacy", f"whether {shared.rule.name} holds for each", listed([*shared.holds.values()])
 
 
 def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     hidden = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
     if hidden:
         yield (
-            f"the values of {_listed(hidden)}, except those that masks and masked values name, and how often "
+            f"the values of {listed(hidden)}, except those that masks and masked values name, and how often "
             "each occurs"
         )
     closed = [
@@ -143,17 +143,17 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     ]
     if closed:
         yield (
-            f"the unmasked table of {_listed(closed)} with the label, unless the masked ones determine it "
+            f"the unmasked table of {listed(closed)} with the label, unless the masked ones determine it "
             "together (advise warns of that)"
         )
 
 
-def _spec(spec: Mapping[str, Any]) -> str:
+def mask_text(spec: Mapping[str, Any]) -> str:
     """Return a mask with everything that it names: widths, cut points, mappings."""
     return json.dumps(dict(spec), ensure_ascii=False)
 
 
-def _listed(values: Sequence[Any]) -> str:
+def listed(values: Sequence[Any]) -> str:
     """Return the first few of some values, the last one, and how many there are."""
     texts = [shortened(str(value)) for value in [*values[:_MOST_SHOWN], values[-1]]]
     if len(values) <= _MOST_SHOWN:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from aegis_opt._json import parse_json
 from aegis_opt._options import is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
+from aegis_opt.privacy import AppliedProtection
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
@@ -31,13 +32,15 @@ from aegis_opt.summary._model import (
     whole_counts,
 )
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
+from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
-VERSION = 4
-"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 3 had no
-privacy figures. The lowest version that holds what a file needs is written, so that older readers read it."""
+VERSION = 5
+"""Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
+privacy figures, version 5 protected counts. The lowest version that holds what a file needs is written, so
+that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -49,6 +52,8 @@ MOST_CELLS = 10_000_000
 """Cells of all unmasked tables of a summary file: values times classes, summed over the attributes."""
 MOST_GROUPS = 20_000_000
 """Values that all masked tables of a summary file group, together: runs say that in a few bytes."""
+
+Table = TypeVar("Table")
 
 _SMALLER = "coarsen attributes of many values with max_values, or leave them out, when it is made"
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}  # as text: no number of JSON is infinite
@@ -78,7 +83,7 @@ _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 }
 
 
-def save(summary: Summary | ScoreSummary, path: str | os.PathLike[str]) -> None:
+def save(summary: Summary | ScoreSummary | ProtectedSummary, path: str | os.PathLike[str]) -> None:
     """Write a summary, whole or not at all; one that `load` would refuse for its size is not written."""
     compress = _is_compressed(path)
     text = summary_text(summary)
@@ -89,19 +94,19 @@ def save(summary: Summary | ScoreSummary, path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)}: the summary takes {len(data):,} bytes and {items:,} commas and brackets; a "
             f"file holds at most {MOST_BYTES:,} and {MOST_ITEMS:,}: {_SMALLER}"
         )
-    if isinstance(summary, Summary):
+    if not isinstance(summary, ScoreSummary):
         sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
         _check_sizes(sizes, len(summary.label_values))
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
 
 
-def summary_text(summary: Summary | ScoreSummary) -> str:
+def summary_text(summary: Summary | ScoreSummary | ProtectedSummary) -> str:
     """Return the JSON text of a summary: what `save` writes, byte for byte."""
     return json.dumps(document_of(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary:
+def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary | ProtectedSummary:
     """Read a summary and check everything in it."""
     name, compressed = os.fspath(path), _is_compressed(path)
     if not Path(path).exists():
@@ -127,8 +132,10 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
     return name.endswith(".gz")
 
 
-def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
+def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str, Any]:
     """Return a summary as JSON holds it; scores beside tables have a part of their own."""
+    if isinstance(summary, ProtectedSummary):
+        return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
         version = 2 if summary.privacy is None else 4
         head = {"format": FORMAT, "version": version, "label": {"name": summary.label}}
@@ -149,15 +156,7 @@ def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
                 "n_values": attribute.n_values,
                 "values": None if attribute.values is None else _texts(attribute.values),
                 "histogram": None if attribute.histogram is None else attribute.histogram.tolist(),
-                "tables": [
-                    {
-                        "mask": dict(table.spec),
-                        "groups": _shorten(table.groups),
-                        "labels": _texts(table.labels),
-                        "joint": table.joint.tolist(),
-                    }
-                    for table in attribute.tables
-                ],
+                "tables": [_table_entry(table) for table in attribute.tables],
                 **_coarsening_entry(attribute.coarsening),
                 **({} if attribute.has_default_order else {"order": attribute.order}),
             }
@@ -166,6 +165,42 @@ def document_of(summary: Summary | ScoreSummary) -> dict[str, Any]:
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
         **scores,
         **_privacy_entry(summary.privacy),
+    }
+
+
+def _table_entry(table: MaskedTable | ProtectedTable) -> dict[str, Any]:
+    return {
+        "mask": dict(table.spec),
+        "groups": _shorten(table.groups),
+        "labels": _texts(table.labels),
+        "joint": table.joint.tolist(),
+    }
+
+
+def _protected_document(summary: ProtectedSummary) -> dict[str, Any]:
+    """Return a protected summary as JSON holds it: every attribute has its counts by class of values, too."""
+    return {
+        "format": FORMAT,
+        "version": 5,
+        "protection": summary.protection.document(),
+        "label": {
+            "name": summary.label,
+            "kind": summary.label_kind,
+            "values": _texts(summary.label_values),
+        },
+        "attributes": {
+            name: {
+                "kind": attribute.kind,
+                "n_values": attribute.n_values,
+                "values": None if attribute.values is None else _texts(attribute.values),
+                "classes": _shorten(attribute.classes),
+                "counts": attribute.counts.tolist(),
+                "tables": [_table_entry(table) for table in attribute.tables],
+                "order": attribute.order,
+            }
+            for name, attribute in summary.attributes.items()
+        },
+        "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
     }
 
 
@@ -247,7 +282,7 @@ def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int) -> Non
         )
 
 
-def summary_of_document(document: Any) -> Summary | ScoreSummary:
+def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSummary:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SummaryError(f'is no summary (its "format" is not "{FORMAT}"): choose another file')
     version = get_entry(document, "version", int, "the file")
@@ -263,6 +298,8 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary:
         return (
             found if "privacy" not in document else replace(found, privacy=read_privacy(document["privacy"]))
         )
+    if "protection" in document:
+        return _protected_summary(document, label)
     label_kind = get_entry(label, "kind", str, "the label")
     counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
     values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
@@ -304,6 +341,25 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     if version < 3 and values is not None and histogram is None:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
+    tables = _tables(entry, where, kind, n_values, MaskedTable)
+    try:
+        return AttributeSummary(
+            kind=kind,
+            n_values=n_values,
+            values=None if values is None else _values(values, kind, where),
+            histogram=histogram,
+            tables=tuple(tables),
+            coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
+            order=order,  # checked with the whole
+        )
+    except SummaryError as error:
+        raise SummaryError(f"{where}: {error}") from error
+
+
+def _tables(
+    entry: Any, where: str, kind: str, n_values: int, make: Callable[[Any, Any, Any, Any], Table]
+) -> list[Table]:
+    """Read the masked tables of an attribute."""
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
@@ -317,18 +373,56 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
         groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
         joint = get_entry(table, "joint", list, what)
         try:
-            tables.append(MaskedTable(spec, groups, tuple(labels), joint))
+            tables.append(make(spec, groups, tuple(labels), joint))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error
+    return tables
+
+
+def _protected_summary(document: Any, label: Any) -> ProtectedSummary:
+    """Read a summary with protected counts."""
+    for part in ("numbers", "privacy"):
+        if part in document:
+            raise SummaryError(
+                f"a protected summary cannot have {part!r}, which are not protected: remove it"
+            )
+    protection = AppliedProtection.read(document["protection"])
+    label_kind = get_entry(label, "kind", str, "the label")
+    label_values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
+    attributes = get_entry(document, "attributes", dict, "the file")
+    sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
+    _check_sizes(sizes, len(label_values))
+    return ProtectedSummary(
+        label=get_entry(label, "name", str, "the label"),
+        label_kind=label_kind,
+        label_values=label_values,
+        attributes={
+            name: _protected_attribute(entry, f"attribute {shown(name)}")
+            for name, entry in attributes.items()
+        },
+        configurations={
+            name: read_configuration(chosen, name)
+            for name, chosen in get_entry(document, "configurations", dict, "the file").items()
+        },
+        protection=protection,
+    )
+
+
+def _protected_attribute(entry: Any, where: str) -> ProtectedAttribute:
+    kind = get_entry(entry, "kind", str, where)
+    n_values = get_entry(entry, "n_values", int, where)
+    values = get_entry(entry, "values", (list, type(None)), where)
+    classes = _expand(get_entry(entry, "classes", (list, dict), where), f"the classes of {where}", n_values)
+    tables = _tables(entry, where, kind, n_values, ProtectedTable)
     try:
-        return AttributeSummary(
+        return ProtectedAttribute(
             kind=kind,
             n_values=n_values,
             values=None if values is None else _values(values, kind, where),
-            histogram=histogram,
+            classes=classes,
+            counts=get_entry(entry, "counts", list, where),
             tables=tuple(tables),
-            coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
-            order=order,  # checked with the whole
+            order=get_entry(entry, "order", str, where),  # checked with the whole
         )
     except SummaryError as error:
         raise SummaryError(f"{where}: {error}") from error

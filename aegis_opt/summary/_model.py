@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
+
+if TYPE_CHECKING:
+    from aegis_opt.summary._protected import ProtectedSummary
 
 MOST_RECORDS = 2**53
 """How many records a summary may count: beyond, floating-point numbers do not tell two counts apart."""
@@ -339,8 +342,11 @@ class Summary(SharedData, Displayed):
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Summary | ScoreSummary:
-        """Read a summary that `save` wrote, of tables, of scores or of both; check everything in the file."""
+    def load(cls, path: str | os.PathLike[str]) -> Summary | ScoreSummary | ProtectedSummary:
+        """Read a summary that `save` wrote, of tables, of scores or of both; check everything in the file.
+
+        A file with protected counts gives a `ProtectedSummary`.
+        """
         from aegis_opt.summary._file import load
 
         return load(path_of("path", path))
@@ -466,8 +472,8 @@ def whole_counts(values: Any, what: str, *, ndim: int) -> IntArray:
     return counts
 
 
-def whole_numbers(values: Any, what: str, *, ndim: int) -> IntArray:
-    """Copy `values` as a read-only array of numbers from 0 to 2**53; name what is none."""
+def whole_numbers(values: Any, what: str, *, ndim: int, signed: bool = False) -> IntArray:
+    """Copy `values` as a read-only array of numbers from 0, or -2**53, to 2**53; name what is none."""
     wanted = f"the {what} must be {'a table' if ndim == 2 else 'a list'} of whole numbers"
     if isinstance(values, list | tuple):
         # NumPy would take true for 1, and make a text of every number beside a long text
@@ -480,14 +486,13 @@ def whole_numbers(values: Any, what: str, *, ndim: int) -> IntArray:
         raise SummaryError(f"the {what} must be a table with rows of equal length") from error
     if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iufO":
         raise SummaryError(wanted)
-    if (array < 0).any():
+    if not signed and (array < 0).any():
         raise SummaryError(
             f"the {what} has the negative number {_first(array[array < 0])}; counts start at 0"
         )
-    if not (array <= MOST_RECORDS).all():
-        raise SummaryError(
-            f"the {what} has the number {_first(array[~(array <= MOST_RECORDS)])}, which is too large"
-        )
+    fits = (array <= MOST_RECORDS) & (array >= -MOST_RECORDS)
+    if not fits.all():
+        raise SummaryError(f"the {what} has the number {_first(array[~fits])}, which is too large")
     counts = array.astype(np.int64)
     if (counts != array).any():
         raise SummaryError(f"the {what} has the fractional number {_first(array[counts != array])}")

@@ -5,32 +5,35 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args, overload
 
-import numpy as np
-import pandas as pd
-
 from aegis_opt._options import instance, one_of
 from aegis_opt._progress import reporting
-from aegis_opt.errors import ConfigurationError, InvalidOption, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
+from aegis_opt.errors import InvalidOption, UnknownColumn
+from aegis_opt.masks import Configurations, Mask
 from aegis_opt.masks._configuration import as_configurations
-from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders, normal_orders
+from aegis_opt.masks._order import Arrangement, normal_orders
 from aegis_opt.measures import Measure, MeasureName
-from aegis_opt.privacy import PrivacyRule
+from aegis_opt.privacy import PrivacyRule, Protection
 from aegis_opt.scores import Score, ScoreName
-from aegis_opt.sources import JointCounts, OnManyValues, Progress, Scan, open_engine
+from aegis_opt.sources import JointCounts, OnManyValues, Progress
 from aegis_opt.sources._many_values import Policy
-from aegis_opt.sources._pairs import CountableRecords
-from aegis_opt.sources._scan import open_scan
-from aegis_opt.sources._sql import OTHER
+from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._identifiers import is_nearly_unique
-from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
+from aegis_opt.summary._masked_counts import (
+    MaskedCounts,
+    includes,
+    listed_values,
+    masked_tables,
+    open_masked,
+)
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._privacy import RulesToShare
+from aegis_opt.summary._protect import protected_summary, wanted_protection
+from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
 
 _LOG = logging.getLogger(__name__)
@@ -109,11 +112,44 @@ def summarize(
     quasi_identifiers: Iterable[str] | None = None,
     sensitive: str | None = None,
     suppression: float = 0.0,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary: ...
+) -> Summary | ScoreSummary | ProtectedSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    protect: Protection,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    epsilon: float,
+    domains: Mapping[str, Iterable[Any]] | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ProtectedSummary: ...
 
 
 def summarize(
@@ -134,11 +170,14 @@ def summarize(
     quasi_identifiers: Iterable[str] | None = None,
     sensitive: str | None = None,
     suppression: float = 0.0,
+    protect: Protection | None = None,
+    epsilon: float | None = None,
+    domains: Mapping[str, Iterable[Any]] | None = None,
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary:
+) -> Summary | ScoreSummary | ProtectedSummary:
     """Scan a source once and keep only what may be shared.
 
     The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
@@ -187,6 +226,16 @@ def summarize(
         the sensitive attribute belongs in `order`.
     quasi_identifiers, sensitive, suppression
         What the rules are about, as of `aegis_opt.check_privacy`.
+    protect : Protection, optional
+        Protect every count before it is shared: ``ao.privacy.DifferentialPrivacy(epsilon=1.0)`` or
+        ``ao.privacy.ControlledRounding(base=5)``. The table of the common refinement of all masks of an
+        attribute is protected once, and all its masked tables follow from that one, so that they agree.
+    epsilon : float, optional
+        Short for ``protect=ao.privacy.DifferentialPrivacy(epsilon)``.
+    domains : mapping of str to iterable, optional
+        The values that a column may have, the label's too, with None where values may be missing: public
+        knowledge, whichever of them occur. Noise needs one of every column. A listed order, a hierarchy or a
+        mapping among its masks declares the domain of an attribute, too, and a boolean has one.
     max_values : int, optional
         Attributes with more distinct values are coarsened while they are counted. Masks then apply to the
         coarsened values, and estimates and bounds refer to the coarsened attribute, not to the raw one; a
@@ -201,7 +250,7 @@ def summarize(
 
     Returns
     -------
-    Summary, or ScoreSummary for share="scores"
+    Summary, ScoreSummary for share="scores", or ProtectedSummary where counts are protected
         Equal masks of an attribute are stored once.
 
     Examples
@@ -213,6 +262,11 @@ def summarize(
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
     """
+    others = {"histograms": histograms is not False, "share": share != "tables"}
+    others |= {"rules": rules is not None}
+    others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
+    protection = wanted_protection(protect, epsilon, domains, others)
+    public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
     listed = _Listed(_named("histograms", histograms), _named("values", values))
     orders = normal_orders(order)
     numbers = None
@@ -240,10 +294,14 @@ def summarize(
         orders.pop(to_share.order_of_its_own or "", None)
     with (
         reporting(progress, "reading") as report,
-        open_masked(source, label, given, policy, memory, report, orders) as counted,
+        open_masked(source, label, given, policy, memory, report, orders, public) as counted,
     ):
+        _check_names(counted, listed)
+        if not public.required:  # else the values are public, not those of persons
+            _check_identifiers(counted, listed)
+        if protection is not None:
+            return protected_summary(counted, protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
-        _check_identifiers(counted, listed)
         summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
         if privacy is not None:
             summary = replace(summary, privacy=privacy)
@@ -263,71 +321,6 @@ def summarize(
     return replace(summary, numbers=shared)
 
 
-class MaskedCounts(NamedTuple):
-    """Counts of the attributes that some configuration masks, and what becomes of them."""
-
-    counts: Scan
-    masks: dict[str, dict[str, Mask]]
-    arrangements: dict[str, Arrangement]  # attribute -> the order of its rows
-    records: CountableRecords  # open for more counts
-
-
-@contextmanager
-def open_masked(
-    source: object,
-    label: str | None,
-    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None,
-    policy: Policy | None = None,
-    memory: str | None = None,
-    progress: Progress | None = None,
-    orders: Mapping[str, Rule] | None = None,
-) -> Iterator[MaskedCounts]:
-    """Count the attributes that some configuration masks; masks and orders are checked."""
-    given = as_configurations(configurations)
-    check_orders(orders or {}, list(given.values()), "order")
-    label = label if label is not None else given.label
-    if label is None:
-        raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
-    instance("label", label, str, "give the name of a column")
-    if label == "":
-        raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
-    masks = {name: dict(configuration) for name, configuration in given.items()}
-    engine = open_engine(source, memory)  # once: finding the columns of many files takes time
-    known = engine.names()
-    if label not in known:
-        raise UnknownColumn("column", label, known, "It was given as the label.")
-    for name, chosen_masks in masks.items():
-        for attribute in chosen_masks:
-            if attribute == label:
-                raise ConfigurationError(
-                    f"configuration {name!r} masks the label {label!r}: remove that entry, "
-                    "or pass another label"
-                )
-            if attribute not in known:
-                raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
-    masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
-    chosen = [name for name in known if name in masked]
-    with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
-        declared = {**given.order, **(orders or {})}
-        arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
-        yield MaskedCounts(counts, masks, arrangements, records)
-
-
-def _arrangements(
-    counts: Scan,
-    masks: Sequence[Mapping[str, Mask]],
-    declared: Mapping[str, Rule],
-    typed: Mapping[str, Rule],
-) -> dict[str, Arrangement]:
-    """Order the values of each attribute as declared, or as the type of its column says."""
-    found = {}
-    for name, joint in counts.attributes.items():
-        texts_merged = joint.coarsening is not None and joint.domain.kind == "string"
-        rule = declared.get(name, None if texts_merged else typed.get(name))
-        found[name] = arrange(name, joint.domain, rule, masks, OTHER if texts_merged else None)
-    return found
-
-
 class _Listed(NamedTuple):
     """Of which attributes histograms and values are shared: of all, of none, or of those named."""
 
@@ -345,24 +338,25 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _includes(listed: bool | Collection[str], name: str) -> bool:
-    return listed if isinstance(listed, bool) else name in listed
+def _check_names(counted: MaskedCounts, listed: _Listed) -> None:
+    """Refuse names that no attribute has."""
+    attributes = counted.counts.attributes
+    for option, names in listed._asdict().items():
+        if isinstance(names, frozenset):
+            for name in names - set(attributes):
+                raise UnknownColumn("attribute", name, attributes, f"It was named in {option}.")
 
 
 def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
     """Refuse to list the values of a nearly unique text column that is not named for it."""
     counts, masks = counted.counts, counted.masks
-    for option, names in listed._asdict().items():
-        if isinstance(names, frozenset):
-            for name in names - set(counts.attributes):
-                raise UnknownColumn("attribute", name, counts.attributes, f"It was named in {option}.")
     for name, joint in counts.attributes.items():
         distinct = len(joint.domain.values)
         if joint.domain.kind != "string" or not is_nearly_unique(distinct, counts.n_records):
             continue
         what = f"the texts of {name!r} are nearly unique ({distinct:,} in {counts.n_records:,} records)"
         with_counts = listed.histograms is True
-        if with_counts or (listed.values is True and not _includes(listed.histograms, name)):
+        if with_counts or (listed.values is True and not includes(listed.histograms, name)):
             option = "histograms" if with_counts else "values"
             raise InvalidOption(
                 f"{what}, so its {option} may list persons: name the attributes whose {option} are to be "
@@ -386,28 +380,14 @@ def summary_of(
 
     `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
     """
-    counts, masks, arrangements, _ = counted
+    counts, _, arrangements, _ = counted
+    tables, chosen = masked_tables(counted, kept_values)
     attributes: dict[str, AttributeSummary] = {}
-    chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
     for attribute, joint in counts.attributes.items():
-        if not len(joint.domain.values):
-            users = ", ".join(name for name, chosen_masks in masks.items() if attribute in chosen_masks)
-            raise SourceError(
-                f"column {attribute!r} has only missing values, so there is nothing to mask: remove it from "
-                f"the configurations ({users})"
-            )
-        indices: dict[Mask, int] = {}
-        tables: list[MaskedTable] = []
-        for name, chosen_masks in masks.items():
-            mask = chosen_masks.get(attribute, Identity())
-            if mask not in indices:
-                indices[mask] = len(tables)
-                table = _masked_table(mask, attribute, joint, arrangements[attribute], name, kept_values)
-                tables.append(table)
-            chosen[name][attribute] = indices[mask]
-        with_counts = _includes(histograms, attribute)
+        with_counts = includes(histograms, attribute)
+        with_values = with_counts or includes(values, attribute)
         attributes[attribute] = _attribute_summary(
-            joint, tables, arrangements[attribute], with_counts, with_counts or _includes(values, attribute)
+            joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
         if joint.coarsening is not None:
             warning = attributes[attribute].coarsening_warning
@@ -422,33 +402,6 @@ def summary_of(
     )
 
 
-def _masked_table(
-    mask: Mask,
-    attribute: str,
-    joint: JointCounts,
-    arrangement: Arrangement,
-    configuration: str,
-    kept_values: bool,
-) -> MaskedTable:
-    fitted = mask
-    if mask.needs_counts:
-        counts = joint.table.sum(axis=1)
-        if joint.coarsening is not None and joint.domain.kind == "string":
-            counts[np.flatnonzero(joint.domain.values == OTHER)] = 0  # it stands for many rare values
-        fitted = mask.fitted(joint.domain, counts)
-        if kept_values and joint.coarsening is None:  # else they are no values of the source
-            mask = fitted
-    try:
-        grouping = group_attribute(fitted, attribute, joint.domain)
-    except MaskError as error:
-        raise MaskError(f"configuration {configuration!r}, {error}") from error
-    groups, labels = grouping.groups, grouping.labels
-    if arrangement.rows is not None:  # groups are numbered in the order of their first rows
-        groups, first = pd.factorize(arrangement.of(groups))
-        labels = tuple(labels[group] for group in first)
-    return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
-
-
 def _attribute_summary(
     joint: JointCounts,
     tables: list[MaskedTable],
@@ -457,15 +410,10 @@ def _attribute_summary(
     values: bool,
 ) -> AttributeSummary:
     domain = joint.domain
-    listed = None
-    if values:
-        places = arrangement.of(np.arange(len(domain)))
-        everything = domain.to_list()
-        listed = tuple(everything[place] for place in places)
     return AttributeSummary(
         kind=domain.kind,
         n_values=len(domain),
-        values=listed,
+        values=listed_values(joint, arrangement) if values else None,
         histogram=arrangement.of(joint.table).sum(axis=1) if histograms else None,
         tables=tuple(tables),
         coarsening=joint.coarsening,

@@ -69,6 +69,13 @@ for text in facts.loc[facts["about"] == "not in the file", "content"]:
     print("-", text)
 
 # %% [markdown]
+# Several tables together tell more than each of them. `audit` finds out which counts of the unmasked
+# columns follow from all of them:
+
+# %%
+ao.audit(summary)
+
+# %% [markdown]
 # ## Ask for advice
 
 # %%
@@ -103,15 +110,36 @@ advice.plot_attributes()
 advice.report("advice.html")
 
 # %% [markdown]
+# ## Check its privacy
+#
+# What keeps more also shows more. A common rule is *k-anonymity*: each combination of masked values belongs
+# to at least k patients.
+
+# %%
+checked = ao.check_privacy(
+    "patients.csv", configurations, ao.privacy.KAnonymity(5)
+)
+checked[["configuration", "private", "smallest_class", "suppressed"]]
+
+# %% [markdown]
+# None of the four is 5-anonymous. The last column says how many patients stand in the way: without these
+# the rule holds. (`ao.search` finds the best configuration of all that satisfy a rule.)
+#
 # ## Mask the table
 #
-# The masked file has the same rows and columns. A column that is not masked, such as the label, stays as it
-# is.
+# So these patients are left out, and the rest is masked. A column that is not masked, such as the label,
+# stays as it is.
 
 # %%
 chosen = configurations[advice.best]
-ao.apply_configuration("patients.csv", chosen, output="masked.csv")
-ao.apply_configuration(patients, chosen).head(3)
+ao.apply_configuration(
+    "patients.csv", chosen, output="masked.csv", suppress_below=5
+)
+masked = ao.apply_configuration(patients, chosen, suppress_below=5)
+len(patients) - len(masked)
+
+# %%
+masked.head(3)
 
 # %% [markdown]
 # If the table lives in a database, mask it there: the same configuration can be written as SQL.
@@ -129,5 +157,6 @@ print(
 # * [Masks and configurations](../masks.md) lists all masks, and shows how to draw many configurations at
 #   once.
 # * [Summaries](../summaries.md) says what a summary discloses, and how to share less.
+# * [Privacy](../privacy.md) has more rules, and [search](../search.md) looks through all combinations.
 # * [Advice](../advice.md) shows what else an advice can tell.
 # * [How it works](../how-it-works.md) explains what is proved, and what is estimated.

@@ -66,6 +66,32 @@ class Target:
         farthest = int(upper.max(initial=0)) * self.scale + int(self.numerator.max(initial=0))
         return farthest + self.closed
 
+    def largest(self, totals: IntArray) -> int:
+        """Largest distance of a row from the target, times `scale`, where rows share totals evenly."""
+        low, high = totals // self.multiplicity, -(-totals // self.multiplicity)
+        above, below = self.scale * high - self.numerator, self.numerator - self.scale * low
+        return max(self.closed, int(above.max(initial=0)), int(below.max(initial=0)))
+
+    def within(self, distance: int, upper: IntArray) -> TotalsWithin:
+        """Return the totals of tables whose rows are all within this distance, times `scale`."""
+        low = np.maximum(-(-(self.numerator - distance) // self.scale), 0)  # of a row
+        high = (self.numerator + distance) // self.scale
+        beyond = self.scale * (high + 1) - self.numerator
+        further = np.where(low > 0, self.numerator - self.scale * (low - 1), beyond)
+        return TotalsWithin(
+            lower=low * self.multiplicity,
+            upper=np.minimum(high * self.multiplicity, upper),
+            beyond=int(np.minimum(beyond, further).min(initial=np.iinfo(np.int64).max)),
+        )
+
+
+class TotalsWithin(NamedTuple):
+    """The totals within a distance from the target, and the next distance that allows more tables."""
+
+    lower: IntArray
+    upper: IntArray
+    beyond: int
+
 
 def target(reduction: Reduction, largest_scale: float) -> Target:
     """Write the prior as fractions with a common denominator.

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from aegis_opt.distances import Distance
-from aegis_opt.errors import InvalidOption
+from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
@@ -110,14 +111,21 @@ class _Search:
         self.found = self.finished = False
         self.totals: IntArray = np.zeros(len(reduction.cells), dtype=np.int64)
         self.kept: list[tuple[Cost, int]] = []  # costs minimised so far, with the values to keep
-        members, known = reduction.members, np.rint(reduction.totals).astype(np.int64)
-        self.upper: IntArray = known[members].min(axis=0)
-        seed = int(rng.integers(2**31))
-        self.tables = WholeTables(members, known, np.zeros_like(self.upper), self.upper, seed, deadline)
+        self.reduction = reduction
+        self.members, self.known = reduction.members, np.rint(reduction.totals).astype(np.int64)
+        self.upper: IntArray = self.known[self.members].min(axis=0)
+        self.seed = int(rng.integers(2**31))
+        self.tables = self._tables_between(np.zeros_like(self.upper), self.upper)
+
+    def _tables_between(self, lower: IntArray, upper: IntArray) -> WholeTables:
+        """Return the model of all tables whose cells lie between these bounds."""
+        reduction = self.reduction
+        tables = WholeTables(self.members, self.known, lower, upper, self.seed, self.deadline)
         for constraint in reduction.problem.constraints:
             # A class shares its coefficients, so one row's apply to the class total.
             coefficients = constraint.coefficients[reduction.first].ravel()[reduction.cells]
-            self.tables.constrain(constraint, coefficients)
+            tables.constrain(constraint, coefficients)
+        return tables
 
     def minimise(self, cost: Cost) -> float:
         """Minimise a separable convex cost; return how far below the value reached the optimum can be.
@@ -157,24 +165,36 @@ class _Search:
         return best - bound
 
     def minimise_largest(self, goal: Target) -> float:
-        """Minimise the largest distance of a row to the prior; return as `minimise` does."""
-        variable, add = self.tables.variable, self.tables.model.add
-        largest = variable(goal.closed, goal.ample(self.upper))
-        per_cell = (goal.multiplicity.tolist(), goal.numerator.tolist(), self.upper.tolist())
-        for cell, m, numerator, most in zip(self.tables.cells, *per_cell, strict=True):
-            self.tables.look_at_the_clock()
-            low = high = cell
-            if m > 1:  # of m rows that share T as evenly as possible, the least has floor(T / m)
-                low, high = (variable(0, most // m + 1) for _ in range(2))
-                add(m * low <= cell)
-                add(m * high >= cell)
-            add(largest >= goal.scale * high - numerator)
-            add(largest >= numerator - goal.scale * low)
-        found = self._run(largest)
+        """Minimise the largest distance of a row to the prior; return as `minimise` does.
+
+        Tables within a distance are those whose cells lie between two bounds. Bisection finds the least
+        distance within which there is one, without the large coefficients that a sum of distances needs.
+        """
+        found = self._run(None)
         assert found is not None  # the first search finds a table or raises
         self.totals = found.cells
-        add(largest <= found.objective)
-        return float(found.objective - found.bound)
+        least, most = goal.closed, goal.largest(self.totals)
+        while least < most:
+            within = goal.within((least + most) // 2, self.upper)
+            try:
+                if (within.lower > within.upper).any():
+                    raise InfeasibleProblem(NO_WHOLE_TABLE)
+                found = self._tables_between(within.lower, within.upper).search(None)
+                self.rounds += 1
+            except InfeasibleProblem:
+                least = min(within.beyond, most)
+                continue
+            except TimeoutError:
+                found = None
+            if found is None:
+                break
+            self.totals = found.cells
+            most = goal.largest(self.totals)
+        self.finished = least == most
+        with suppress(TimeoutError):  # which leaves no time for ties either
+            within = goal.within(most, self.upper)
+            self.tables = self._tables_between(within.lower, within.upper)
+        return float(most - least)
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""

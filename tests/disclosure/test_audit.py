@@ -230,6 +230,18 @@ def test_scores_disclose_no_counts(clinic: Any) -> None:
     assert json.loads(json.dumps(found.to_dict()))["tables"] == []
 
 
+def test_an_audit_shows_itself(clinic: Any, summary: Any) -> None:
+    found = ao.audit(summary)
+    small = int(found.attributes["small_cells"].sum())
+    assert f"{small:,} counts of 1 to 4 in raw joint tables follow from what is shared" in str(found)
+    assert found._repr_html_().count("<tr") == 1 + len(found.attributes)
+    shared = ao.summarize(clinic.frame, clinic.label, clinic.configurations, share="scores")
+    assert "No tables are shared, so no count is disclosed by them." in str(ao.audit(shared))
+    people = pd.DataFrame({"age": range(40), "health": list("gp") * 20})
+    hidden = ao.audit(ao.summarize(people, "health", {"all": {"age": ao.Suppress()}}))
+    assert "No count of a raw joint table follows from what is shared." in str(hidden)
+
+
 def test_contradictory_tables_are_refused() -> None:
     def table(groups: list[int], joint: list[list[int]]) -> MaskedTable:
         return MaskedTable({"function": "suppress"}, groups, tuple(map(str, range(len(joint)))), joint)

@@ -314,6 +314,8 @@ def test_a_plan_of_too_many_runs_is_refused(done) -> None:
     ("table", "change", "message"),
     [
         ("advice", "REPLACE ('nobody' AS best)", "advice: the winner 'nobody' is not in its ranking"),
+        ("advice", "REPLACE ('[1]' AS status)", r"advice: the status '\[1\]' is none that a run ends with"),
+        ("reconstructions", "REPLACE ('' AS status)", "reconstructions: the status '' is none"),
         ("advice", "REPLACE (NULL::VARCHAR AS status)", "advice: 'status' is missing in some row"),
         ("rankings", "REPLACE ('Infinity'::DOUBLE AS pud)", "rankings: 'pud' is infinite in some row"),
         ("advice", "REPLACE (-1e308 AS pud_error)", "'pud_error' is beyond 1e.100 in some row"),

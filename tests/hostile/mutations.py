@@ -10,6 +10,9 @@ from typing import Any
 
 Change = Callable[[random.Random, Any], None]
 
+_MOST_REPEATED = 10_000_000
+"""Characters of a repeated entry."""
+
 LEAVES: list[Any] = [
     *(
         None,
@@ -83,6 +86,14 @@ def change_leaves(rng: random.Random, document: Any) -> None:
             node[key] = copy.deepcopy(rng.choice(LEAVES))
 
 
+def _repeated(rng: random.Random, entry: Any) -> list[Any]:
+    """Return copies of an entry, few where it is large: repeats of repeats would never be written."""
+    times = rng.choice((1, 3, 1000))
+    if times * len(json.dumps(entry)) > _MOST_REPEATED:
+        times = 3
+    return [copy.deepcopy(entry) for _ in range(times)]
+
+
 def change_structure(rng: random.Random, document: Any) -> None:
     """Remove, repeat, rename, exchange or wrap a few entries."""
     for _ in range(rng.choice((1, 1, 2, 4))):
@@ -95,7 +106,7 @@ def change_structure(rng: random.Random, document: Any) -> None:
             case 0:
                 del node[key]
             case 1 if isinstance(node, list):
-                node[key:key] = [node[key]] * rng.choice((1, 3, 1000))
+                node[key:key] = _repeated(rng, node[key])
             case 2 if isinstance(node, dict):
                 node[str(rng.choice(LEAVES))] = node.pop(key)
             case 3:

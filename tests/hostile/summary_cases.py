@@ -27,7 +27,7 @@ from aegis_opt.privacy import KAnonymity, TCloseness
 
 @functools.cache
 def base_documents() -> list[str]:
-    """Return whole summaries as JSON: with and without histograms, with scores, and one coarsened."""
+    """Return whole summaries as JSON: with and without histograms, with scores, coarsened, and protected."""
     texts = []
     with folder() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -39,6 +39,7 @@ def base_documents() -> list[str]:
             (PEOPLE, "health", place / "c.json", {"share": "both", "scores": ["r2", "r2_cv"]}),
             (PEOPLE, "health", place / "c.json", {"rules": [KAnonymity(2), TCloseness(0.5)]}),
             (many, "y", {"c": {"x": ao.Suppress()}, "open": {}}, {"max_values": 10}),
+            (PEOPLE, "health", place / "c.json", {"protect": ao.privacy.ControlledRounding(2, seed=0)}),
         ]
         for source, label, masks, options in sources:
             ao.summarize(source, label, masks, **options).save(place / "s.json")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -216,6 +217,17 @@ def test_names_with_markup_stay_text(summary: ao.Summary, tmp_path: Path) -> Non
     shown = chart._repr_mimebundle_()  # type: ignore[no-untyped-call]
     assert "<script>alert" not in shown["text/html"]
     assert advice.plot_attributes().to_dict()["description"]
+
+
+def test_a_notebook_without_network_shows_a_drawing(summary: ao.Summary) -> None:
+    shown = ao.advise(summary, "mi").plot()._repr_mimebundle_()["text/html"]  # type: ignore[no-untyped-call]
+    place = re.search(r'<div id="(altair-viz-\w+)"></div>', shown)
+    assert place
+    drawn = shown.index('<div class="aegis-opt-drawn"><svg')
+    assert place.start() < drawn, "a sibling that follows is what the style below hides"
+    assert f"#{place[1]}.vega-embed ~ .aegis-opt-drawn {{display: none}}" in shown
+    assert f"#{place[1]}:not(.vega-embed) {{display: none}}" in shown
+    assert "proved bounds" in shown[drawn:]
 
 
 def test_a_page_of_one_chart_fetches_nothing(summary: ao.Summary, tmp_path: Path) -> None:

@@ -99,6 +99,27 @@ def test_advice_by_shared_numbers_has_a_record(clinic: ao.datasets.Dataset, tmp_
     assert "a number of all attributes together" in text
 
 
+def test_it_says_which_counts_follow_from_the_shared_tables(summary: ao.Summary, tmp_path: Path) -> None:
+    found = ao.audit(summary).attributes.set_index("attribute")
+    text = text_of(ao.advise(summary, "mi").report(tmp_path / "advice.html"))
+    assert f"{found['small_cells'].sum():,} counts of 1 to 4 in raw joint tables follow" in text
+    for name, row in found.iterrows():
+        assert f"{name} {row['pinned_cells']:.1%} {row['pinned_records']:.1%} {row['small_cells']:,}" in text
+
+
+def test_tables_that_contradict_each_other_have_a_record_without_an_audit(tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": [1, 2, 3, 4], "health": list("gpgp")})
+    masks = {name: {"age": ao.Bucketize(edges=edges)} for name, edges in {"a": [3], "b": [2, 4]}.items()}
+    ao.summarize(people, "health", masks).save(tmp_path / "summary.json")
+    document = json.loads((tmp_path / "summary.json").read_text())
+    joint = document["attributes"]["age"]["tables"][0]["joint"]
+    joint[0], joint[1] = [0, 2], [2, 0]
+    (tmp_path / "summary.json").write_text(json.dumps(document))
+    advice = ao.advise(tmp_path / "summary.json", "mi", on_conflict="repair")
+    text = text_of(advice.report(tmp_path / "advice.html"))
+    assert "What follows from the tables together is not known: attribute 'age'" in text
+
+
 def test_it_is_offline_and_runs_nothing_of_a_name(tmp_path: Path) -> None:
     evil = '</script><script>alert("1")</script><img src=x onerror=alert(2)>$style'
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import aegis_opt as ao
 from aegis_opt.distances import distance
+from aegis_opt.problem._constraint import LinearConstraint as Constraint
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._presolve import reduce
 from aegis_opt.problem._problem import Problem
@@ -184,3 +185,29 @@ def test_a_prior_of_many_digits_does_not_keep_cp_sat_from_a_small_table() -> Non
     result = ao.reconstruct(problem, "integer", norm="linf", time_limit=30.0, seed=40007)
     assert result.status is ao.Status.OPTIMAL
     assert result.objective == pytest.approx(1.94592947)
+
+
+def test_linf_with_a_given_prior_and_a_constraint_is_found_at_once() -> None:
+    """A sum of distances to this prior has coefficients of 28 bits, beside which CP-SAT found no table."""
+    prior = np.array(
+        [
+            [1.12683908, 0.93781969, 2.99800915],
+            [1.93808409, 0.13115962, 1.1614377],
+            [3.23944577, 0.27905108, 2.68562628],
+        ]
+    )
+    constraint = Constraint([[2, 0, -1], [-1, 1, 1], [-2, 0, -1]], lower=1, upper=3)
+    problem = ao.Problem(
+        views=[ao.View([0, 0, 0], [[1, 6, 3]])], histogram=[4, 4, 2], prior=prior, constraints=[constraint]
+    )
+    found = ao.reconstruct(problem, "integer", norm="linf", time_limit=10.0, seed=1100807)
+    assert found.is_optimal
+    every = list(itertools.product(range(7), repeat=3))
+    rows = ([row for row in every if sum(row) == total] for total in (4, 4, 2))
+    tables = map(np.array, itertools.product(*rows))
+    least = min(
+        float(np.abs(table - prior).max())
+        for table in tables
+        if (table.sum(axis=0) == [1, 6, 3]).all() and constraint.violation(table) == 0
+    )
+    assert found.objective == pytest.approx(least, rel=1e-9)

@@ -111,7 +111,7 @@ TABLE = (*AGE, "tables", 0)
     ("edit", "message"),
     [
         (change(("format",), "other"), "is no summary.*choose another file"),
-        (change(("version",), 5), "version 5 was made by a newer aegis-opt: upgrade"),
+        (change(("version",), 99), "version 99 was made by a newer aegis-opt: upgrade"),
         (change(("version",), 0), "no version 0"),
         (change(("version",), True), "'version' in the file has the wrong type bool"),
         (change(("label",), None), "the file has no 'label'"),

@@ -34,7 +34,12 @@ def distances_chart(selection: Selection, style: VariantStyle, *, page: bool = F
         legend=alt.Legend(title=None, symbolType="square") if both else None,
     )
     base = alt.Chart(values(rows)).encode(
-        y=alt.Y("variant:N", sort=None, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)),
+        y=alt.Y(
+            "variant:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(grid=False, ticks=False, domain=False, labelPadding=8),
+        ),
         yOffset=alt.YOffset("histograms:N", sort=used),
         color=colour,
     )

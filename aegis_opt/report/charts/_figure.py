@@ -83,9 +83,27 @@ class Figure(alt.LayerChart):
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         """Show the figure in a notebook; no name in it can end the script that holds it."""
-        if alt.renderers.active in _HTML_RENDERERS:
-            return alt.renderers.get()(self.to_dict(), json_kwds={"cls": _SafeEncoder})  # type: ignore[misc]
-        return super()._repr_mimebundle_(*arguments, **options)
+        if alt.renderers.active not in _HTML_RENDERERS:
+            return super()._repr_mimebundle_(*arguments, **options)
+        shown: Any = alt.renderers.get()(self.to_dict(), json_kwds={"cls": _SafeEncoder})  # type: ignore[misc]
+        place = re.search(r'id="(altair-viz-\w+)"', shown.get("text/html", ""))
+        if place is None:
+            return shown
+        return shown | {"text/html": shown["text/html"] + self._drawn_beside(place[1])}
+
+    def _drawn_beside(self, place: str) -> str:
+        """Return the figure as a drawing, which shows where the interactive one does not.
+
+        Notebooks load Vega from the network and run scripts where they are trusted; else there would be
+        nothing, or an error. Vega gives its place the class vega-embed when it draws.
+        """
+        drawing = io.StringIO()
+        self.save(drawing, format="svg")
+        return (
+            f"<style>#{place}:not(.vega-embed) {{display: none}} "
+            f"#{place}.vega-embed ~ .aegis-opt-drawn {{display: none}}</style>"
+            f'<div class="aegis-opt-drawn">{drawing.getvalue()}</div>'
+        )
 
 
 def _put(target: Any, text: str) -> None:

@@ -19,6 +19,7 @@ _SHAPES = {
     "true": "diamond",
     "goes on": "triangle-right",
 }
+_WITHIN = {name: shape for name, shape in _SHAPES.items() if name != "goes on"}  # where every line ends
 
 
 def order_rows(ranking: Ranking) -> list[dict[str, Any]]:
@@ -50,7 +51,10 @@ def order_chart(ranking: Ranking, *, page: bool = False) -> Figure:
         axis=alt.Axis(title=None, grid=False, ticks=False, domain=False, labelLimit=130 if page else 200),
     )
     axis = alt.Axis(title=f"PUD{f' ({unit})' if unit else ''}, less is better", tickCount=6, format=".4~g")
-    scale = alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))
+    rows = order_rows(ranking)
+    # a page shows other runs by the same figure: its legend has all marks
+    shapes = _SHAPES if page or any("beyond" in row for row in rows) else _WITHIN
+    scale = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     legend = alt.Legend(title=None, columns=2 if page else 4)
     tips = [
         alt.Tooltip("rank:Q"),
@@ -61,15 +65,15 @@ def order_chart(ranking: Ranking, *, page: bool = False) -> Figure:
         alt.Tooltip("true:Q", title="true PUD", format=".4~g"),
     ]
     colour = alt.condition("datum.winner", alt.value(theme.ACCENT), alt.value(theme.OTHER))
-    base = alt.Chart(alt.NamedData("rows") if page else values(order_rows(ranking)))
+    base = alt.Chart(alt.NamedData("rows") if page else values(rows))
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=axis, scale=alt.Scale(zero=True, nice=False))
 
     def marked(name: str, field: str, **look: Any) -> alt.Chart:
         kind = alt.Shape("kind:N", scale=scale, legend=legend)
-        rows = base.transform_filter(f"isValid(datum.{field})").transform_calculate(kind=f"'{name}'")
-        chart: alt.Chart = rows.mark_point(**look).encode(x=x(field), y=y, shape=kind)
+        known = base.transform_filter(f"isValid(datum.{field})").transform_calculate(kind=f"'{name}'")
+        chart: alt.Chart = known.mark_point(**look).encode(x=x(field), y=y, shape=kind)
         return chart
 
     arrows = marked("goes on", "beyond", size=50, opacity=0.8, aria=False)

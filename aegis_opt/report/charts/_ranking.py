@@ -69,7 +69,7 @@ def ranking_chart(
     mean = float(advice.ranking[by].mean())
     if advice.best is not None and start < mean < end:
         layers += _random_choice(mean)
-    said = _title(advice, rows)
+    said = _title(advice, rows, line)
     return figure(
         layers,
         description=f"{said[0]}. {_description(advice, rows, dot)}",
@@ -223,7 +223,7 @@ def _line(advice: Advice, rows: pd.DataFrame) -> _Line | None:
         # the interval is that of the difference from the winner: drawn around the configuration's own score
         before = rows["difference"] - rows["difference_low"]
         behind = rows["difference_high"] - rows["difference"]
-        if not advice.criterion.higher_is_better:
+        if by == "pud" or not advice.criterion.higher_is_better:
             before, behind = behind, before
         known = rows["difference_high"] > rows["difference_low"]  # not of the winner itself
         found = _INTERVAL, (rows[by] - behind).where(known), (rows[by] + before).where(known)
@@ -256,7 +256,7 @@ def _ends(
     return low - edge, high + edge
 
 
-def _title(advice: Advice, rows: pd.DataFrame) -> list[str]:
+def _title(advice: Advice, rows: pd.DataFrame, line: _Line | None) -> list[str]:
     """Say the finding, and how to read the figure."""
     measure, by = advice.criterion, advice.ranked_by
     attributes = len(advice.deviations.columns)
@@ -283,8 +283,11 @@ def _title(advice: Advice, rows: pd.DataFrame) -> list[str]:
     outside = (rows["pud"] < rows["pud_low"] * (1 - 1e-9)) | (rows["pud"] > rows["pud_high"] * (1 + 1e-9))
     if by == "pud" and outside.any():
         lines.append("A dot outside its line is an estimate that is proved wrong.")
-    if by == "score" and "difference_low" in rows:
-        lines.append(f"The {_INTERVAL} is that of the difference from the winner, drawn around each score.")
+    if line is not None and line.meaning == _INTERVAL:
+        number = "deviation" if by == "pud" else "score"
+        lines.append(
+            f"The {_INTERVAL} is that of the difference from the winner, drawn around each {number}."
+        )
     if len(rows) < len(advice.ranking):
         lines.append(f"Shown are the first {len(rows):,} of {len(advice.ranking):,} configurations.")
     return [finding, *lines]

@@ -2,14 +2,11 @@
 
 Each configuration draws some attributes to keep as quasi-identifiers; anjana raises their levels until every
 combination of released values occurs k times or more, without suppressing records. The other attributes are
-suppressed, so that the k-anonymity holds for the whole release; it is counted again here. anjana pins old
-versions of its dependencies, so it is not in the `bench` extra: install it beside them, see the error.
+suppressed, so that the k-anonymity holds for the whole release; it is counted again here.
 """
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt.advisor import Advisor
-from aegis_opt.domain import Domain
-from aegis_opt.errors import AegisError, InvalidInput, MissingDependency, UnknownColumn
-from aegis_opt.masks import Configurations, Generalize, Hierarchy, Identity, Mask, Suppress
+from aegis_opt.errors import AegisError, InvalidInput, UnknownColumn
+from aegis_opt.masks import Configurations, Generalize, Identity, Mask, Suppress
 from aegis_opt.measures import get_measure
 from aegis_opt.report.charts import _theme as theme
 from aegis_opt.summary import summarize
 from benchmarks.charts import panels, rows_of
+from benchmarks.paper.anonymisation import Ladders, require_anjana
 from benchmarks.paper.exhaustive import SplitError, train_and_score
 from benchmarks.paper.experiments.base import Claim, Experiment, Settings, Tables
 from benchmarks.paper.experiments.choices import judged_by_training, read_frame, restricted
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 K = 5
-_KEPT = 3  # quasi-identifiers of a configuration
+KEPT = 3  # quasi-identifiers of a configuration
 _DRAWN = 12  # configurations, unless the settings say otherwise
 _CLASSIFIERS = ("sgd", "rf")
 _UNMASKED = "unmasked"
@@ -40,15 +37,7 @@ _UNMASKED = "unmasked"
 
 def run(settings: Settings) -> dict[str, pd.DataFrame]:
     """Build k-anonymous configurations of every data set, advise, and train."""
-    try:
-        from anjana.anonymity import k_anonymity_inner  # noqa: F401
-    except ImportError as error:
-        raise MissingDependency(
-            "k-anonymous configurations need anjana, which pins its dependencies: "
-            "pip install --no-deps anjana pycanon beartype"
-        ) from error
-    if settings.hierarchies is not None and not settings.hierarchies.is_dir():
-        raise InvalidInput(f"there is no folder {settings.hierarchies} of hierarchies")
+    require_anjana()
     accuracies, built = [], []
     classifiers = settings.classifiers or _CLASSIFIERS
     for given in settings.cases:
@@ -95,47 +84,27 @@ def anonymous_configurations(
     sizes : DataFrame
         configuration, kept attributes with their levels, and k, counted from the masked rows.
     """
-    from anjana.anonymity import k_anonymity_inner
-
-    ladders = {str(name): hierarchy_of(frame[name], hierarchies) for name in frame.columns if name != label}
+    ladders = Ladders(frame, label, hierarchies)
     rng = np.random.default_rng(seed)
     found: dict[str, dict[str, Mask]] = {}
     rows = []
     seen = set()
-    # anjana compares cells and takes NumPy arrays: every text of a hierarchy becomes a number. A missing
-    # value stays missing on every level, as in the release
-    levels: dict[str, dict[int, pd.Series]] = {}
-    numbers = pd.DataFrame(index=frame.index)
-    for name, ladder in ladders.items():
-        known: dict[str, int] = {}
-        coded = [[known.setdefault(cell, len(known)) for cell in row] for row in ladder.rows]
-        missing = frame[name].isna()
-        numbers[name] = frame[name].astype(str).map(known).mask(missing, len(known))
-        if numbers[name].isna().any():
-            value = frame.loc[numbers[name].isna(), name].tolist()[0]
-            raise InvalidInput(f"the hierarchy {ladder!r} does not list {value!r} of {name!r}: add a row")
-        if missing.any():
-            coded.append([len(known)] * ladder.n_levels)
-        levels[name] = {level: pd.Series(np.array(coded)[:, level]) for level in range(ladder.n_levels)}
-    size = min(_KEPT, max(len(ladders) - 1, 1))  # of all attributes together there is one draw only
+    size = min(KEPT, max(len(ladders.of) - 1, 1))  # of all attributes together there is one draw only
     for _ in range(20 * n):
         if len(found) == n:
             break
-        kept = sorted(rng.choice(list(ladders), size=size, replace=False).tolist())
+        kept = sorted(rng.choice(list(ladders.of), size=size, replace=False).tolist())
         if tuple(kept) in seen:
             continue
         seen.add(tuple(kept))
-        steps = {name: dict(levels[name]) for name in kept}
-        with redirect_stdout(io.StringIO()):  # it reports there
-            released, _, reached = k_anonymity_inner(numbers[kept].copy(), [], list(kept), k, 0, steps)
-        if released.empty or all(reached[name] == ladders[name].n_levels - 1 for name in kept):
+        raised = ladders.raised_by_anjana(kept, k)
+        if raised is None or all(raised[0][name] == ladders.of[name].n_levels - 1 for name in kept):
             continue
+        reached, released = raised
         title = f"k{k}-{len(found) + 1:02d}"
         found[title] = {
-            name: Generalize(hierarchy=ladders[name], level=int(reached[name]))
-            if name in kept
-            else Suppress()
-            for name in ladders
+            name: Generalize(hierarchy=ladders.of[name], level=reached[name]) if name in kept else Suppress()
+            for name in ladders.of
         }
         least = int(released.groupby(kept, observed=True).size().min())
         if least < k:
@@ -147,36 +116,6 @@ def anonymous_configurations(
             f"fewer than two {k}-anonymous configurations: bring more rows, attributes or hierarchies"
         )
     return Configurations(found, label=label), pd.DataFrame(rows)
-
-
-def hierarchy_of(column: pd.Series, folder: Path | None) -> Hierarchy:
-    """Return the attribute's hierarchy: NAME.csv of the folder, else made for its values.
-
-    Integers become intervals of width 5, 10, 20, ... up to the whole range, then ``*``; anything else has
-    two levels, the value and ``*``.
-
-    Examples
-    --------
-    >>> hierarchy_of(pd.Series([1, 7, 12], name="x"), None).rows
-    (('1', '[0, 5[', '[0, 10[', '[0, 20[', '*'), ('7', '[5, 10[', '[0, 10[', '[0, 20[', '*'), \
-('12', '[10, 15[', '[10, 20[', '[0, 20[', '*'))
-    """
-    path = None if folder is None else folder / f"{column.name}.csv"
-    if path is not None and path.exists():
-        return Hierarchy.from_csv(path)
-    domain = Domain.of(column)
-    if domain.kind != "integer":
-        return Hierarchy([[str(value), "*"] for value in column.dropna().astype(str).unique()])
-    low, high = int(domain.values[0]), int(domain.values[-1])
-    widths = [5]
-    while low // widths[-1] != high // widths[-1] and widths[-1] < 2 * (high - low):
-        widths.append(2 * widths[-1])
-    return Hierarchy(
-        [
-            [str(v), *(f"[{v // w * w}, {v // w * w + w}[" for w in widths), "*"]
-            for v in domain.values.tolist()
-        ]
-    )
 
 
 def draw(tables: Tables) -> alt.ConcatChart:
@@ -227,7 +166,7 @@ EXPERIMENT = Experiment(
     takes=("measures", "classifiers", "configurations", "seed", "n_jobs", "hierarchies"),
     notes=(
         "The paper does not say which quasi-identifiers and hierarchies it used: here each configuration "
-        f"keeps {_KEPT} attributes, raised along the hierarchies given (or made: intervals of width 5, 10, "
+        f"keeps {KEPT} attributes, raised along the hierarchies given (or made: intervals of width 5, 10, "
         "20, ...) until no combination is rarer than k, and suppresses the others; no record is suppressed."
     ),
     claims=(

@@ -14,6 +14,7 @@ from benchmarks.paper.experiments import (
     generalization,
     histograms,
     k_anonymity,
+    k_anonymity_search,
     mlp,
     parameters,
     regret,
@@ -22,7 +23,18 @@ from benchmarks.paper.experiments import (
 )
 from benchmarks.paper.experiments.base import Experiment, ExperimentResult, Settings, judge
 
-_MODULES = (end_to_end, mlp, regret, k_anonymity, tvd, histograms, parameters, generalization, scalability)
+_MODULES = (
+    end_to_end,
+    mlp,
+    regret,
+    k_anonymity,
+    k_anonymity_search,
+    tvd,
+    histograms,
+    parameters,
+    generalization,
+    scalability,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
 """Every experiment, by name."""
