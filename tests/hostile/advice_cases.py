@@ -12,7 +12,7 @@ import aegis_opt as ao
 from aegis_opt.errors import InvalidOption, RoundingImpossible
 
 
-@family(seconds=0.15)
+@family(seconds=0.6)
 def certified_orders_are_true(seed: int) -> None:
     """A certified order is that of the true deviation, and proved bounds hold it."""
     rng = np.random.default_rng(seed)

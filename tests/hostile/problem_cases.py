@@ -84,7 +84,7 @@ def fractional_totals_of_three_views_are_met(seed: int) -> None:
         assert result.status in MET, (options, result)
 
 
-@family(seconds=0.05)
+@family(seconds=0.15)
 def contradictions_are_found_and_repaired(seed: int) -> None:
     """Totals are called infeasible where an independent linear program says so, and repaired by the least."""
     rng = np.random.default_rng(seed)
