@@ -239,6 +239,14 @@ def test_intervals_cover_the_true_differences() -> None:
     assert min(sum(found) for found in covered.values()) >= 13
 
 
+def test_mutual_information_is_the_default_because_leave_one_out_takes_noise_for_information() -> None:
+    summary = protected(ControlledRounding(5, seed=0), people(600))
+    advice = ao.advise(summary)
+    assert advice.measure == "mi"
+    assert advice.by_mi is not None
+    assert advice.by_mi.best == advice.best == ao.advise(summary, "mi").best
+
+
 def test_little_noise_tells_configurations_apart_and_much_noise_does_not() -> None:
     frame = people(3000)
     little = ao.advise(protected(DifferentialPrivacy(20.0, seed=0), frame), "mi")
