@@ -59,7 +59,7 @@ def contradictory_summaries_are_never_certified(seed: int) -> None:
         assert all("contradict each other" not in warning for warning in advice.warnings), advice.warnings
 
 
-@family(seconds=0.1)
+@family(seconds=0.15)
 def disclosed_shares_are_those_of_determined_cells(seed: int) -> None:
     """The share that pooled views give away is that of the cells which linear programs find fixed."""
     rng = np.random.default_rng(seed)
