@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt._nan import is_nan
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption
 from aegis_opt.masks import Grouping, Identity, Mask, group_attribute
@@ -209,7 +210,7 @@ def _key(column: Column) -> str:
     if column.kind != "real":
         return column.sql
     real = f"CAST({column.sql} AS DOUBLE)"
-    return f"CASE WHEN isnan({real}) THEN NULL ELSE {real} + 0.0 END"
+    return f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
 
 
 def _fetched(column: Column) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from aegis_opt._nan import is_nan
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Generalize, Mask
 from aegis_opt.masks._base import naming
@@ -72,8 +73,8 @@ def _extent_aggregates(columns: Iterable[Column]) -> str:
     for column in columns:
         x, present = column.sql, ""
         if column.kind == "real":
-            present = f" FILTER (WHERE NOT isnan({x}))"
-            broken = f"NOT isnan({x} - {x}) AND {x} % CAST(1 AS DOUBLE) <> 0"  # inf - inf is NaN
+            present = f" FILTER (WHERE NOT {is_nan(x)})"
+            broken = f"NOT {is_nan(f'{x} - {x}')} AND {x} % CAST(1 AS DOUBLE) <> 0"  # inf - inf is NaN
             aggregates.append(f"min({x}) FILTER (WHERE {broken}) AS {x}_broken")
         aggregates += [f"min({x}){present} AS {x}_low", f"max({x}){present} AS {x}_high"]
     return ", ".join(aggregates)

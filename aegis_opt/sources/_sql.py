@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aegis_opt._nan import is_nan
 from aegis_opt.sources._column import Column
 
 OTHER = "(other)"
@@ -42,14 +43,14 @@ def exact_distinct(column: Column) -> str:
     value = column.sql
     if column.kind == "real":
         real = f"CAST({value} AS DOUBLE)"
-        value = f"CASE WHEN isnan({real}) THEN NULL ELSE {real} + 0.0 END"
+        value = f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
     return f"SELECT count(DISTINCT {value}) AS n FROM {{records}}"
 
 
 def extent(value: str, real: bool) -> str:
     """Find the least and the greatest value of an expression, as text; infinities and NaN left out."""
     if real:
-        value = f"CASE WHEN isnan({value} - {value}) THEN NULL ELSE {value} END"  # inf - inf is NaN
+        value = f"CASE WHEN {is_nan(f'{value} - {value}')} THEN NULL ELSE {value} END"  # inf - inf is NaN
     return (
         f"SELECT CAST(min({value}) AS STRING) AS low, CAST(max({value}) AS STRING) AS high FROM {{records}}"
     )
@@ -64,7 +65,9 @@ def real_bin(value: str, width: int, inverse: bool) -> str:
     """Round a real expression down to a multiple of `width`, or of 1/`width`, which no double is exactly."""
     step = f"CAST({float(width)!r} AS DOUBLE)"
     floor = f"floor({value} * {step}) / {step}" if inverse else f"floor({value} / {step}) * {step}"
-    return f"CASE WHEN isnan({value} - {value}) THEN {value} ELSE {floor} END"  # NaN and infinities stay
+    return (
+        f"CASE WHEN {is_nan(f'{value} - {value}')} THEN {value} ELSE {floor} END"  # NaN and infinities stay
+    )
 
 
 def month(day: str) -> str:

@@ -90,3 +90,24 @@ def test_nan_is_missing_in_a_summary_too():
     summary = ao.summarize(FRAME, "y", {"c": {"age": ao.TopCode(50)}}, histograms=True)
     assert pd.Series(summary.masked_table("c", "age").joint.sum(axis=1)).sum() == 5
     assert summary.attributes["age"].histogram.tolist() == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("source", ["file", "relation"])
+def test_nan_is_missing_where_a_file_has_no_null_and_its_statistics_leave_nan_out(tmp_path, source) -> None:
+    """DuckDB concludes from such statistics that a plain isnan() never holds."""
+    path = tmp_path / "t.parquet"
+    values = [0.0, float("nan"), -2.25, float("nan"), 0.0]
+    pl.DataFrame({"age": values, "y": list("ababa")}).write_parquet(path)
+    given = path if source == "file" else duckdb.read_parquet(str(path))
+    assert duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE isnan(abs(age))").fetchall() == [(2,)]
+    for mask, expected in (
+        (ao.Generalize(ranges=1), ["[-2.25, 0]", None, "[-2.25, 0]", None, "[-2.25, 0]"]),
+        (ao.TopCode(-1), [">=-1", None, "-2.25", None, ">=-1"]),
+    ):
+        assert shown(ao.apply_configuration(given, {"age": mask})) == expected
+    [row] = ao.check_privacy(given, {"c": {"age": ao.Identity()}}, ao.privacy.KAnonymity(2)).to_dict(
+        "records"
+    )
+    assert (row["classes"], row["smallest_class"]) == (3, 1)
+    sql = ao.Configurations({"c": {"age": ao.TopCode(-1)}})["c"].to_sql("duckdb", str(path).join("''"))
+    assert "isnan(abs(" in sql.lower()

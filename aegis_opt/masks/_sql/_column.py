@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt._nan import is_nan
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.masks._parameters import is_temporal
 from aegis_opt.masks._sql._literals import literal
@@ -33,9 +34,8 @@ class SqlColumn:
     @property
     def present(self) -> str:
         """The condition that a value is not missing."""
-        # Not x <> NaN: statistics of files leave NaN out, and DuckDB concludes from them that it always holds
         may_be_nan = self.kind == "real" or (self.kind == "integer" and self.assumed)
-        real = f" AND NOT isnan({self.double})" if may_be_nan else ""
+        real = f" AND NOT {is_nan(self.double)}" if may_be_nan else ""
         return f"{self.sql} IS NOT NULL{real}"
 
     @property
