@@ -60,6 +60,12 @@ def fit_configuration(
     return Configuration(_fitted(configuration, _counts(source, [configuration])), configuration.name)
 
 
+def fitted_columns(source: object, masks: Mapping[str, Mask], columns: Mapping[str, str]) -> dict[str, Mask]:
+    """Fit masks to columns that the source calls otherwise: attribute -> column; errors name attributes."""
+    counts = _counts(source, [{columns[name]: mask for name, mask in masks.items()}])
+    return _fitted(masks, {name: counts[column] for name, column in columns.items() if column in counts})
+
+
 def fitted_attribute(mask: Mask, name: str, joint: JointCounts) -> Mask:
     """Fit a mask to the counted values of the attribute `name`, which an error then names.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aegis_opt._options import flag, instance, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidInput, InvalidOption, UnknownColumn
-from aegis_opt.masks._base import Mask, group_attribute
+from aegis_opt.masks._base import Mask, group_attribute, naming
 from aegis_opt.masks._candidates import (
     Known,
     Strength,

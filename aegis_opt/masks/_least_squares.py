@@ -71,7 +71,7 @@ def least_squares_groups(x: FloatArray, counts: IntArray, k: int) -> IntArray:
             _try_every_start(x, counts, first, last, least, starts, slice(low, high))
         else:  # as D(low) is the last that is known, these ends may begin no group after it
             high = int(np.searchsorted(last, low, side="right"))
-            block = _Block(x, counts, reached, least, int(first[low]), high)
+            block = _BlockOfEnds(x, counts, reached, least, int(first[low]), high)
             starts[low:high], least[low + 1 : high + 1] = block.solve(low, first, last)
         low = high
     found = []
@@ -119,7 +119,7 @@ def _try_every_start(
     starts[ends] = chosen
 
 
-class _Block:
+class _BlockOfEnds:
     """Ends of groups that depend on no sum of the block itself.
 
     Sums of squares of groups are differences of cumulated sums about the middle value of the block.
