@@ -16,6 +16,8 @@ from pathlib import Path
 
 from aegis_opt.errors import AegisError, OutputError
 
+_PIECE = 1 << 16  # bytes that are unpacked at a time to find out how many there are
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -149,8 +151,7 @@ def read_bytes(
     if unpack:
         data = _unpacked(data, what, error, most)
     if len(data) > most:
-        packed = "unpacked " if unpack else ""
-        raise error(f"{what} has more than {most:,} {packed}bytes, the most that is read: make it smaller")
+        raise error(f"{what} has more than {most:,} bytes, the most that is read: make it smaller")
     return data
 
 
@@ -170,16 +171,30 @@ def decoded(data: bytes, what: str, error: type[AegisError]) -> str:
 
 
 def _unpacked(data: bytes, what: str, error: type[AegisError], most: int) -> bytes:
-    """Unpack a file of gzip, but for one byte more than `most` no further."""
+    """Unpack a file of gzip of at most `most` bytes; a larger one is refused before it takes memory."""
     machine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
+        if _is_larger(data, most):
+            raise error(f"{what} unpacks to more than {most:,} bytes, the most that is read: make it smaller")
         unpacked = machine.decompress(data, most + 1)
     except zlib.error as reason:
         raise error(f"{what} cannot be unpacked ({reason}): get a whole copy of the file") from reason
-    if len(unpacked) <= most and (not machine.eof or machine.unused_data.strip(b"\0")):
+    if not machine.eof or machine.unused_data.strip(b"\0"):
         state = "goes on behind its end" if machine.eof else "is cut short"
         raise error(f"{what} cannot be unpacked, because it {state}: get a whole copy of the file")
     return unpacked
+
+
+def _is_larger(data: bytes, most: int) -> bool:
+    """Whether a file of gzip unpacks to more bytes than `most`, piece by piece."""
+    machine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    size, left = 0, data
+    while left and not machine.eof:
+        size += len(machine.decompress(left, _PIECE))
+        if size > most:
+            return True
+        left = machine.unconsumed_tail
+    return False
 
 
 def probe(folder: str | os.PathLike[str]) -> None:

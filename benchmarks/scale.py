@@ -6,7 +6,6 @@ Data are generated as Parquet from a seed. Every comparison is a ratio of times 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import statistics
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 import aegis_opt as ao
+from benchmarks.cluster import spark_session
 from benchmarks.inputs import machine, masked_rows
 from benchmarks.scale_data import (
     MEASURES,
@@ -132,29 +132,17 @@ def after_scan(arguments: argparse.Namespace) -> None:
 
 def spark(arguments: argparse.Namespace) -> None:
     """Count the same file on a cluster of two workers and compare the summaries as files."""
-    location = Path(__file__).parents[1] / "tests" / "spark_cluster.py"
-    spec = importlib.util.spec_from_file_location("spark_cluster", location)
-    assert spec is not None
-    assert spec.loader is not None
-    cluster_module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cluster_module)
-    if reason := cluster_module.why_not():
-        print(reason)
-        return
     path = make_parquet(arguments.work, arguments.small_rows, ATTRIBUTES)
     configurations = draw_configurations(ATTRIBUTES, CONFIGURATIONS)
-    with cluster_module.Cluster() as cluster:
-        session = cluster.session()
-        try:
-            print(f"Spark, standalone, two workers: {_size(arguments.small_rows)}")
-            for name, source in (("spark", session.read.parquet(str(path))), ("duckdb", path)):
-                start = time.perf_counter()
-                summary = ao.summarize(source, configurations=configurations, histograms=True)
-                print(f"  {name:<26} {time.perf_counter() - start:8.2f} s")
-                summary.save(arguments.work / f"{name}.json")
-        finally:
-            session.stop()
-            cluster_module.end_driver()
+    with spark_session() as session:
+        if session is None:
+            return
+        print(f"Spark, standalone, two workers: {_size(arguments.small_rows)}")
+        for name, source in (("spark", session.read.parquet(str(path))), ("duckdb", path)):
+            start = time.perf_counter()
+            summary = ao.summarize(source, configurations=configurations, histograms=True)
+            print(f"  {name:<26} {time.perf_counter() - start:8.2f} s")
+            summary.save(arguments.work / f"{name}.json")
     same = (arguments.work / "spark.json").read_bytes() == (arguments.work / "duckdb.json").read_bytes()
     print(f"  saved summaries            {'the same, bit for bit' if same else 'DIFFERENT'}")
 

@@ -12,12 +12,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import aegis_opt as ao
 from aegis_opt.privacy import verify_certificate
+from benchmarks.cluster import spark_session
 from benchmarks.search_certificates import certified, misjudged
 from benchmarks.search_lattices import disagreement
 
@@ -88,7 +90,10 @@ def run_certificates(folder: Path) -> None:
 
 
 def run_million(folder: Path, rows: int = 1_000_000) -> None:
-    """Search the adult table resampled with noise: a tenth of the values of each column are drawn anew."""
+    """Search the adult table resampled with noise: a tenth of the values of each column are drawn anew.
+
+    What is found is checked by DuckDB and on a Spark cluster.
+    """
     _, table, label, files = next(problems(folder))
     rng = np.random.default_rng(0)
     frame = pd.read_csv(table, sep=";")
@@ -96,23 +101,32 @@ def run_million(folder: Path, rows: int = 1_000_000) -> None:
     for column in files:
         drawn = frame[column].to_numpy()[rng.integers(0, len(frame), rows)]
         large[column] = np.where(rng.random(rows) < 0.1, drawn, large[column].to_numpy())
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, spark_session() as session:
         path = Path(place) / "large.parquet"
         large.to_parquet(path)
+        sources: dict[str, Any] = {"DuckDB": path}
+        if session is not None:
+            sources["Spark"] = session.read.parquet(str(path))
         for limit in LIMITS:
             started = time.perf_counter()
             found = ao.search(path, label, files, ao.privacy.KAnonymity(5), limit)
             seconds = time.perf_counter() - started
             print(f"{rows:,} records, limit {limit}: {found!r}, {seconds:.1f} s with reading", flush=True)
             assert found.best is not None
-            checked = ao.check_privacy(
-                path, {"best": found.best}, ao.privacy.KAnonymity(5), label=label, suppression=limit
-            )
-            print(
-                f"  check_privacy: private {checked['private'][0]}, suppressed {checked['suppressed'][0]:,}"
-            )
-            assert checked["private"][0]
-            assert checked["suppressed"][0] == found.suppressed
+            rows_of = []
+            for engine, source in sources.items():
+                started = time.perf_counter()
+                checked = ao.check_privacy(
+                    source, {"best": found.best}, ao.privacy.KAnonymity(5), label=label, suppression=limit
+                )
+                seconds = time.perf_counter() - started
+                rows_of.append(checked.iloc[0].to_dict())
+                told = f"private {checked['private'][0]}, suppressed {checked['suppressed'][0]:,}"
+                print(f"  check_privacy by {engine}: {told}, {seconds:.1f} s", flush=True)
+                assert checked["private"][0]
+                assert checked["suppressed"][0] == found.suppressed
+            same = all(str(row) == str(rows_of[0]) for row in rows_of)
+            print(f"  {'the same' if same else 'DIFFERENT'} by every engine")
 
 
 def run_random(lattices: int, tamperings: int) -> None:

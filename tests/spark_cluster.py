@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 Found = TypeVar("Found")
 
 TIMEOUT_SECONDS = 120  # JVMs start slowly on a busy machine
-_SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # halves what JVMs compute that live for a minute
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # halves what JVMs compute that live for a minute
 
 
 def why_not() -> str | None:
@@ -96,8 +96,8 @@ class Cluster:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
-            "spark.driver.extraJavaOptions": _SHORT_LIVED,
-            "spark.executor.extraJavaOptions": _SHORT_LIVED,
+            "spark.driver.extraJavaOptions": SHORT_LIVED,
+            "spark.executor.extraJavaOptions": SHORT_LIVED,
             "spark.executor.memory": "512m",
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{TIMEOUT_SECONDS}s",
@@ -142,7 +142,7 @@ class Cluster:
         command = [program, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
         environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
         environment |= {"SPARK_LOCAL_DIRS": self.folder, "SPARK_WORKER_DIR": self.folder}
-        environment |= {"SPARK_DAEMON_JAVA_OPTS": _SHORT_LIVED, "SPARK_LAUNCHER_OPTS": _SHORT_LIVED}
+        environment |= {"SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
         environment |= {"SPARK_CONF_DIR": self.folder}  # no settings of this machine, such as its log level
         with open(f"{self.folder}/log", "ab") as log:
             process = subprocess.Popen(

@@ -9,6 +9,7 @@ from pathlib import Path
 import jupytext
 import pytest
 import yaml
+from spark_cluster import SHORT_LIVED
 
 from docs import notebooks
 from docs.picture import PICTURE, draw
@@ -69,8 +70,8 @@ def test_a_tutorial_runs_and_shows_what_it_says(script: Path) -> None:
 @pytest.mark.parametrize("script", ON_SPARK, ids=lambda script: script.stem)
 def test_a_tutorial_runs_on_spark(script: Path) -> None:
     # not on the cluster of the other tests, whose session takes every worker there is
-    loopback = "--conf spark.driver.host=127.0.0.1 --conf spark.driver.bindAddress=127.0.0.1"
-    check(script, *page(script, f"--master local[2] {loopback} --conf spark.ui.enabled=false"))
+    options = f'--master local[2] --driver-java-options "{SHORT_LIVED}"'
+    check(script, *page(script, options))
 
 
 def test_a_cell_that_warns_ends_the_build(tmp_path: Path) -> None:

@@ -4,59 +4,36 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal, Unpack, get_args
-
-import numpy as np
-import pandas as pd
+from typing import Any, Literal, Unpack
 
 from aegis_opt._files import read_bytes
-from aegis_opt._options import flag, one_of, path_of, whole_number
+from aegis_opt._options import flag, path_of, whole_number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._attribute_warnings import (
     WITHOUT_CHANCE,
     mostly_chance,
-    undescribed,
     warning_about_chance,
-    warning_about_undescribed,
 )
-from aegis_opt.advisor._bootstrap import LEVEL, normal_quantile, spread_of_differences
-from aegis_opt.advisor._bounds import Interval, deviation_bounds, proved_intervals
-from aegis_opt.advisor._by_numbers import by_measure, by_score, with_differences
-from aegis_opt.advisor._criterion import Criterion
-from aegis_opt.advisor._deviation import TIE, Deviation
-from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
+from aegis_opt.advisor._by_numbers import by_measure, by_score
+from aegis_opt.advisor._by_tables import ByTables
 from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
-from aegis_opt.advisor._protected import with_intervals
 from aegis_opt.advisor._question import (
-    Question,
     Scope,
-    configured_solver,
-    replicate_count,
-    use_histograms,
 )
 from aegis_opt.advisor._require import excluded_frame, judged, required, with_figures
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
-    DEGENERATE,
     compared_with_mi,
-    contradiction,
-    no_winner,
-    reason,
-    warnings_about_close_ones,
-    warnings_about_order,
-    warnings_about_tables,
 )
 from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
 from aegis_opt.measures import Measure, MeasureName, available_measures, chance_share, get_measure
 from aegis_opt.privacy import PrivacyRule
-from aegis_opt.problem._margin import FloatArray
 from aegis_opt.rounding import RoundingName
 from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
@@ -196,7 +173,8 @@ class Advisor:
             advice = by_score(str(chosen), shared, folds_of, summary.attributes, self._coarseness())
             advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
-            advice = self._by_tables(chosen, seed, given, bootstrap, progress)
+            tables = ByTables(self._solved, self.protected, self._coarseness)
+            advice = tables.advise(self._known_measure(chosen), seed, given, bootstrap, progress)
         else:
             advice = by_measure(self._shared_measure(chosen), summary)
         if summary.privacy is not None:
@@ -204,6 +182,8 @@ class Advisor:
         advice = self._with_attribute_warnings(advice, chance=chance)
         if measure != "auto":
             return advice
+        if advice.measure == "mi":
+            return replace(advice, by_mi=advice)
         if "mi" in (*self._measures, *(() if numbers is None else numbers.measures)):
             beside = self.advise("mi", seed=seed, progress=progress, **given)
             advice = compared_with_mi(advice, beside, partial(chance_of_mi, summary))
@@ -230,9 +210,13 @@ class Advisor:
         return available_measures() if isinstance(self.summary, Summary) else self.summary.measures
 
     def _automatic(self) -> str:
-        """The best judge that was shared: a race, else `r2_gcv`, else leave-one-out mutual information."""
+        """The best judge that was shared: a race, else `r2_gcv`, else leave-one-out mutual information.
+
+        Of protected tables it is plain mutual information: leave-one-out takes noise for information.
+        """
         raced = [name for name, score in self._scores.items() if score.stages is not None]
-        wanted = [*raced, "r2_gcv", "mi_loo", *self._scores, *self._measures]
+        tables = "mi_loo" if self.protected is None else "mi"
+        wanted = [*raced, "r2_gcv", tables, *self._scores, *self._measures]
         return next(name for name in wanted if name in self._scores or name in self._measures)
 
     def _coarseness(self) -> dict[str, float]:
@@ -266,75 +250,6 @@ class Advisor:
             hint = "These are the scores and measures that the provider shared; ask for another summary."
             raise UnknownMeasure("measure", name, known, hint)
         return get_measure(measure)
-
-    def _by_tables(
-        self,
-        measure: str | Measure,
-        seed: int,
-        given: Mapping[str, Any],
-        bootstrap: int | None,
-        progress: Progress | None,
-    ) -> Advice:
-        """Reconstruct what is not shared, and rank."""
-        summary = self._solved.summary
-        options = dict(given)
-        scope = options.pop("scope", "pooled")
-        replicates, histograms = options.pop("replicates", None), options.pop("histograms", None)
-        solver, rounding = options.pop("solver", "ipf"), options.pop("rounding", None)
-        chosen = self._known_measure(measure)
-        configured = configured_solver(solver, rounding, seed, options)
-        question = Question(
-            chosen,
-            configured,
-            one_of("scope", scope, get_args(Scope)),
-            replicate_count(replicates, configured),
-            use_histograms(summary, histograms),
-        )
-        if bootstrap is not None and scope != "pooled":
-            raise InvalidOption("bootstrap resamples what all views tell together: leave out scope='single'")
-        start = time.perf_counter()
-        shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
-        masked = measure_each(question.measure, shared)
-        measured = time.perf_counter()
-        estimates = estimate(self._solved, question, progress)
-        reconstructed = time.perf_counter()
-        advice = self._conclude(question, masked, estimates)
-        if bootstrap is not None and advice.best is not None:
-            advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
-        if self.protected is not None:
-            advice = with_intervals(advice, question.measure, self.protected, seed)
-        seconds = {"measure": measured - start, "reconstruct": reconstructed - measured}
-        advice.seconds.update(seconds | {"rank": time.perf_counter() - reconstructed})
-        if progress is not None:
-            progress("done", len(summary.attributes), len(summary.attributes))
-        return advice
-
-    def _with_differences(
-        self,
-        advice: Advice,
-        measure: Measure,
-        estimates: Mapping[str, Estimate],
-        replicates: int,
-        seed: int,
-    ) -> Advice:
-        """Say how far configurations are behind the winner, and which of them resampled tables tell apart."""
-        summary, best = self._solved.summary, str(advice.best)
-        tables = {name: found.solved[0].values for name, found in estimates.items()}
-        spread = spread_of_differences(measure, summary, tables, best, replicates, seed)
-        scores = advice.masked.mean(axis=1)
-        behind = scores[best] - scores if measure.higher_is_better else scores - scores[best]
-        width = pd.Series(normal_quantile(LEVEL) * spread, index=scores.index, dtype=float)
-        order = list(advice.ranking["configuration"])
-        close = tuple(name for name in order if behind[name] <= width[name] + TIE * abs(scores[best]))
-        close = (best, *(name for name in close if name != best))
-        return replace(
-            advice,
-            ranking=with_differences(
-                advice.ranking, behind[order].to_numpy(float), width[order].to_numpy(float)
-            ),
-            equivalent=close,
-            warnings=advice.warnings + tuple(warnings_about_close_ones(close, self._coarseness())),
-        )
 
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
@@ -388,116 +303,6 @@ class Advisor:
         tables = [table.joint for table in self._solved.summary.attributes[attribute].tables]
         return chance_share(measure, max(tables, key=len))
 
-    def _conclude(
-        self, question: Question, masked: Mapping[str, FloatArray], estimates: Mapping[str, Estimate]
-    ) -> Advice:
-        """Bound, rank, and say why."""
-        summary, measure, pooled = self._solved.summary, question.measure, question.scope == "pooled"
-        intervals = proved_intervals(measure, summary.attributes, masked, estimates)
-        if self.protected is not None:  # what the tables would prove, were they exact
-            intervals = dict.fromkeys(intervals, Interval())
-        # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
-        limits = intervals if pooled else dict.fromkeys(intervals, Interval())
-        deviation = Deviation.of(measure, summary, masked, estimates, limits)
-        common = measure.monotone and all(found.common_table for found in estimates.values())
-        proved = pooled and common
-        certified = proved and self.protected is None
-        low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
-        attributes = self._attribute_report(question, estimates, intervals, deviation)
-        known = bool((attributes["disclosed"] == 1).all())
-        ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
-        none = "" if proved else self._no_winner(measure, deviation, ranking)
-        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=certified)
-        best = None if none else deviation.tied[0]
-        if (
-            self.protected is None
-            and common
-            and not proved
-            and (other := contradiction(measure, deviation, best))
-        ):
-            warnings.insert(1 if none else 0, other)
-        warnings += warnings_about_tables(question, summary, estimates, attributes)
-        unknown = undescribed(summary)
-        if unknown:
-            warnings.append(warning_about_undescribed(unknown))
-        replicates = None
-        if len(deviation.by_replicate) > 1:
-            replicates = pd.DataFrame(deviation.by_replicate, columns=list(deviation.configurations))
-        deviations = deviation.frame(deviation.each.mean(axis=0))
-        deviations[unknown] = np.nan
-        return Advice(
-            best=best,
-            tied=() if none else deviation.tied,
-            ranking=ranking,
-            certified=certified,
-            warnings=tuple(warnings),
-            reason=none or reason(measure, deviation, ranking, certified=certified),
-            criterion=Criterion.of(measure),
-            scope=question.scope,
-            solver=question.solver.name,
-            deviations=deviations,
-            masked=deviation.frame(deviation.masked),
-            attributes=attributes,
-            replicates=replicates,
-            changes=SingleChanges.of_measure(deviation, masked, summary, unknown=unknown),
-        )
-
-    def _no_winner(self, measure: Measure, deviation: Deviation, ranking: pd.DataFrame) -> str:
-        """Why no winner is named by an estimate that proves nothing; empty where one is."""
-        if measure.monotone and self._is_degenerate(deviation):
-            return DEGENERATE
-        first: dict[tuple[tuple[str, int], ...], str] = {}
-        for name, chosen in self._solved.summary.configurations.items():
-            first.setdefault(tuple(chosen.items()), name)
-        return no_winner(measure, deviation, ranking, list(first.values()))
-
-    def _is_degenerate(self, deviation: Deviation) -> bool:
-        """Whether every deviation is rounding noise although some tables were not known exactly.
-
-        A reconstruction that makes A and Y independent inside each group has rho(X) = rho(M(A); Y): the
-        estimate is 0 whatever the truth is, and its order is that of floating-point noise.
-        """
-        return deviation.is_noise and not all(
-            self._solved.summary.attributes[name].tables[t].keeps_every_value
-            for chosen in self._solved.summary.configurations.values()
-            for name, t in chosen.items()
-        )
-
-    def _attribute_report(
-        self,
-        question: Question,
-        estimates: Mapping[str, Estimate],
-        intervals: Mapping[str, Interval],
-        deviation: Deviation,
-    ) -> pd.DataFrame:
-        """One row per attribute: what was estimated, what is proved, and how good the tables are."""
-        rows = []
-        unknown = undescribed(self._solved.summary)
-        for i, (name, found) in enumerate(estimates.items()):
-            attribute, interval = self._solved.summary.attributes[name], intervals[name]
-            estimated = {"estimate": float(deviation.unmasked[:, :, i].mean())}
-            estimated |= deviation.spread(i) if question.draws else {}
-            disclosed = np.nan  # views apart from each other tell nothing about their disclosure together
-            if question.scope == "pooled" and self.protected is None:
-                disclosed = self._solved.disclosed(found.problems[0], found.solved[0])
-            rows.append(
-                {
-                    "attribute": name,
-                    "values": attribute.n_values,
-                    "masked_tables": len(attribute.tables),
-                    **(dict.fromkeys(estimated, np.nan) if name in unknown else estimated),
-                    "low": interval.low if np.isfinite(interval.low) else np.nan,
-                    "high": interval.high if np.isfinite(interval.high) else np.nan,
-                    "residual": found.residual,
-                    "status": found.status.name,
-                    "method": ", ".join(sorted({result.method for result in found.solved})),
-                    "disclosed": disclosed,
-                }
-            )
-            if any(result.choice for result in found.solved):
-                rows[-1] |= {"chosen": found.chosen, "gain": found.gain}
-        return pd.DataFrame(rows)
-
 
 def _plain(value: Any) -> Any:
     """Return an option as a plain value: objects such as a measure by their name."""
@@ -542,7 +347,8 @@ def advise(
     measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,
-        else `mi_loo`. It carries the certified order by mutual information beside it (`by_mi`).
+        else `mi_loo`, or `mi` where counts are protected, whose noise `mi_loo` takes for information. It
+        carries the certified order by mutual information beside it (`by_mi`).
     solver : str or Reconstructor, optional
         One of `available_solvers()`, or a configured solver; by default "ipf".
     scope : {"pooled", "single"}, optional

@@ -52,6 +52,8 @@ def with_intervals(advice: Advice, measure: Measure, summary: ProtectedSummary, 
     unsure = np.zeros(values.shape)
     for (i, t), (lowest, highest) in _ranges(measure, summary, drowned, seed).items():
         has = chosen[:, i] == t
+        if not has.any():  # a table that no configuration releases
+            continue
         lowest, highest = min(lowest, values[has, i].min()), max(highest, values[has, i].max())
         unsure[has, i] = (highest - lowest) / 2
         values[has, i] = simulated[:, has, i] = (highest + lowest) / 2

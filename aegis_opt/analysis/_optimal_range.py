@@ -24,7 +24,8 @@ from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import Convex
 from aegis_opt.solvers.convex._stack import stack
 
-_SLACK = 1e-9  # relative slack on the optimal distance, so that rounding does not empty the face
+_SLACKS = (1e-9, 1e-8, 1e-7)
+"""Relative slacks on the optimal distance, so that rounding does not empty the face: the first that works."""
 
 
 def optimal_range(
@@ -152,28 +153,31 @@ def _extreme(problem: Problem, distance: Distance, best: float, direction: Float
     is_sum = distance.separable
     slack = data.matrix[:, n:]
     equations = hstack([data.cell_matrix, -data.cell_matrix, slack], format="csr")
-    target = best / data.scale[0] * (1 + _SLACK) + _SLACK
-    most = np.full(n, np.inf) if is_sum else data.spread * target
-    upper = np.concatenate([most, np.minimum(v, most), data.upper])
-    lower = np.concatenate([np.zeros(2 * n), data.lower])
     gain = direction[reduction.first].ravel()[reduction.cells]
     cost = np.concatenate([-gain, gain, np.zeros(len(data.upper))])
     sums = np.concatenate([data.weight, data.weight, np.zeros(len(data.upper))])[None, :]
-    try:
-        outcome = linprog(
-            cost,
-            A_ub=sums if is_sum else None,
-            b_ub=[target - data.constant[0]] if is_sum else None,
-            A_eq=equations,
-            b_eq=data.right - data.cell_matrix @ v,
-            bounds=np.column_stack([lower, upper]),
-            method="highs",
-        )
-    except TimeoutError as error:
-        raise AegisError(
-            f"the linear program over the optimal tables did not end within {MOST_SECONDS:g} seconds: "
-            "coarsen the attribute or the label, or use fewer views"
-        ) from error
+    lower = np.concatenate([np.zeros(2 * n), data.lower])
+    for slack_share in _SLACKS:
+        target = best / data.scale[0] * (1 + slack_share) + slack_share
+        most = np.full(n, np.inf) if is_sum else data.spread * target
+        upper = np.concatenate([most, np.minimum(v, most), data.upper])
+        try:
+            outcome = linprog(
+                cost,
+                A_ub=sums if is_sum else None,
+                b_ub=[target - data.constant[0]] if is_sum else None,
+                A_eq=equations,
+                b_eq=data.right - data.cell_matrix @ v,
+                bounds=np.column_stack([lower, upper]),
+                method="highs",
+            )
+        except TimeoutError as error:
+            raise AegisError(
+                f"the linear program over the optimal tables did not end within {MOST_SECONDS:g} seconds: "
+                "coarsen the attribute or the label, or use fewer views"
+            ) from error
+        if outcome.status == 0:
+            break
     if outcome.status != 0:
         raise AegisError(f"the linear program over the optimal tables failed: {outcome.message}")
     deviation = outcome.x[:n] - outcome.x[n : 2 * n]

@@ -134,6 +134,8 @@ class ProtectedAttribute(SharedData):
                     f"{table.joint.shape}, where {(table.n_groups, n_labels)} was expected"
                 )
             _check_all_used(table.groups, table.n_groups, f"the groups of {what}")
+        for i, table in enumerate(self.tables):  # whose groups fit the values by now
+            what = f"masked table {i} of {where}"
             own = self.groups[i]
             if not np.array_equal(own[self.classes], table.groups):
                 raise SummaryError(f"{what} cuts through classes of values, which must stay together")

@@ -12,7 +12,7 @@ import aegis_opt as ao
 from aegis_opt.errors import InvalidOption, RoundingImpossible
 
 
-@family(seconds=0.15)
+@family(seconds=0.6)
 def certified_orders_are_true(seed: int) -> None:
     """A certified order is that of the true deviation, and proved bounds hold it."""
     rng = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def contradictory_summaries_are_never_certified(seed: int) -> None:
         assert all("contradict each other" not in warning for warning in advice.warnings), advice.warnings
 
 
-@family(seconds=0.1)
+@family(seconds=0.15)
 def disclosed_shares_are_those_of_determined_cells(seed: int) -> None:
     """The share that pooled views give away is that of the cells which linear programs find fixed."""
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ def named_constraints(known: Known) -> Problem:
     return Problem(views, known.histogram, known.prior, constraints=constraints)
 
 
-@family(seconds=0.1)
+@family(seconds=0.15)
 def explained_conflicts_are_irreducible(seed: int) -> None:
     """The totals and constraints named contradict each other; any one left out, the others do not."""
     rng = np.random.default_rng(seed)

@@ -84,7 +84,7 @@ def fractional_totals_of_three_views_are_met(seed: int) -> None:
         assert result.status in MET, (options, result)
 
 
-@family(seconds=0.05)
+@family(seconds=0.15)
 def contradictions_are_found_and_repaired(seed: int) -> None:
     """Totals are called infeasible where an independent linear program says so, and repaired by the least."""
     rng = np.random.default_rng(seed)
@@ -135,7 +135,7 @@ def contradictions_are_found_and_repaired(seed: int) -> None:
         assert size <= best * (1 + 1e-3) + floor, (how, size, best)
 
 
-@family(seconds=0.05)
+@family(seconds=0.075)
 def convex_tables_are_closest(seed: int) -> None:
     """The distance of `convex` and `ipf` is the least one of a model of the full problem."""
     rng = np.random.default_rng(seed)
@@ -152,7 +152,7 @@ def convex_tables_are_closest(seed: int) -> None:
         assert result.objective >= best - slack, (options, result.objective, best)
 
 
-@family(seconds=0.04)
+@family(seconds=0.06)
 def ties_do_not_lose_the_optimum(seed: int) -> None:
     """With extra constraints, breaking ties in l1 and linf keeps the distance found first."""
     rng = np.random.default_rng(seed)
@@ -298,7 +298,7 @@ def repaired_tables_are_rounded_to_repaired_totals(seed: int) -> None:
     assert abs(known.violation(result.table) - result.residual) <= 1e-6 * max(result.residual, 1e-6)
 
 
-@family(seconds=0.06)
+@family(seconds=0.1)
 def optimal_ranges_hold_every_optimal_table(seed: int) -> None:
     """`optimal_range` lies within the range over all tables, and holds the tables of every engine."""
     rng = np.random.default_rng(seed)

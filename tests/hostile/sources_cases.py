@@ -194,6 +194,12 @@ def write_csv(numbers: random.Random, drawn: dict[str, tuple[str, list[Any]]]) -
     return (b"\xef\xbb\xbf" if numbers.random() < 0.2 else b"") + text.encode(), separator
 
 
+def only_nan(fields: Counter[Any]) -> bool:
+    """Whether the only texts are ways to write NaN: such a column is one of numbers, all missing."""
+    texts = {value for value, _ in fields if value is not None}
+    return bool(texts) and {text.strip().lower() for text in texts} <= {"nan", "-nan", "+nan"}
+
+
 @family(seconds=0.3)
 def a_csv_file_is_counted_as_plain_python_reads_it(seed: int) -> None:
     """CSV in many styles: the counts and rows of Python's csv module, or an error that says why."""
@@ -215,7 +221,7 @@ def a_csv_file_is_counted_as_plain_python_reads_it(seed: int) -> None:
                 assert sum(found.values()) == len(rows)
                 if drawn[name][0] == "text":
                     fields = Counter((row[place] or None, row[-1]) for row in rows)
-                    if all(isinstance(value, str | None) for value, _ in found):
+                    if all(isinstance(value, str | None) for value, _ in found) and not only_nan(fields):
                         assert found == fields, name
                 output = Path(folder) / f"masked.{ending}"
                 ao.apply_configuration(path, {name: ao.Suppress()}, output=output)

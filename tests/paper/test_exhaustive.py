@@ -33,10 +33,9 @@ def test_every_classifier_learns_an_open_column_and_nothing_from_a_closed_one(
 
 def test_the_same_seed_gives_the_same_scores_on_any_number_of_workers(learnable: pd.DataFrame) -> None:
     noisy = learnable.assign(y=np.roll(learnable["y"], 1))
-    runs = [train_and_score(noisy, "y", MASKS, ["sgd", "rf"], seed=5, n_jobs=n) for n in (1, 1, 2)]
+    runs = [train_and_score(noisy, "y", MASKS, ["sgd", "rf"], seed=5, n_jobs=n) for n in (1, 2)]
     kept = ["configuration", "classifier", "accuracy", "n_features"]
     pd.testing.assert_frame_equal(runs[0][kept], runs[1][kept])
-    pd.testing.assert_frame_equal(runs[0][kept], runs[2][kept])
 
 
 def test_a_column_of_many_values_gets_at_most_the_stated_number_of_columns() -> None:

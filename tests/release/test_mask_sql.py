@@ -108,7 +108,9 @@ def test_rules_hold_for_values_that_were_never_seen(connection):
 def test_every_dialect_can_be_parsed_back(dialect):
     masks = {f"{kind} {i}": mask for kind in RULES for i, mask in enumerate(RULES[kind])}
     known = {f"{kind} {i}": Domain.of(AWKWARD[kind]) for kind in RULES for i in range(len(RULES[kind]))}
-    fitting = {name: mask for name, mask in masks.items() if fits(mask, known[name])}
+    long = Generalize(ranges=1000)  # sqlglot takes seconds for it, and fewer ranges are written alike
+    fitting = {name: mask for name, mask in masks.items() if fits(mask, known[name]) and mask != long}
+    assert 0 < sum(mask == long for mask in masks.values()) < 4
     many = Generalize({f"group {i}": [f"it's \\{i}"] for i in range(30)})
     configuration = Configuration({**fitting, "many": many})
     sql = configuration.to_sql(dialect, "a.people", ["id", *configuration], {**known, "many": "string"})

@@ -167,7 +167,7 @@ def test_where_files_cannot_be_nameless_they_are_moved_into_place(tmp_path, monk
 
 def test_a_full_disk_is_told_in_the_words_of_the_system():
     frame = pd.DataFrame(
-        {"age": range(400_000), "other": [f"{i * 7919 % 400_000:x}" for i in range(400_000)]}
+        {"age": range(200_000), "other": [f"{i * 7919 % 200_000:x}" for i in range(200_000)]}
     )
     with small_disk("300k") as folder:
         for ending in ("csv", "csv.gz", "parquet"):

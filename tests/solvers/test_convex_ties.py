@@ -183,3 +183,15 @@ def test_breaking_ties_under_extra_constraints_keeps_the_optimum(seed: int) -> N
     )
     first = Convex(norm="l1", tie_break="none").reconstruct(problem)
     assert Convex(norm="l1").reconstruct(problem).objective == pytest.approx(first.objective, rel=1e-6)
+
+
+def test_a_face_narrower_than_the_tolerance_of_the_linear_program_is_not_called_empty() -> None:
+    """A row of 25 among 2.4e9 records is 1e-8 of them, which the program's first look takes for no room."""
+    view = ao.View([0, 0, 0], [[49, 2400615784]])
+    problem = ao.Problem([view], histogram=[25, 1064617850, 1335997958])
+    low, high = optimal_range(problem, "l1")
+    table = np.asarray(ao.reconstruct(problem, "convex", norm="l1").table)
+    slack = 1e-6 * problem.total
+    assert (low - slack <= table).all()
+    assert (table <= high + slack).all()
+    assert (high[0] <= 25 + 1e-6).all()

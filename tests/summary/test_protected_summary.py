@@ -172,6 +172,7 @@ def change(path: Path, edit: Any) -> Any:
         (lambda d: d["attributes"]["age"]["counts"][0].__setitem__(0, 2**60), "too large"),
         (lambda d: d["attributes"]["age"]["counts"][0].__setitem__(0, 0.5), "fractional"),
         (lambda d: d["attributes"]["age"].__setitem__("classes", [0] * 60), "classes"),
+        (lambda d: d["attributes"]["age"]["tables"][-1].__setitem__("groups", [0]), "groups for 1 of"),
         (lambda d: d["protection"].__setitem__("epsilon", 0.1), "costs an epsilon"),
         (lambda d: d["protection"].__setitem__("tables", 1), "tables"),
         (lambda d: d["protection"].__setitem__("method", "magic"), "method"),
@@ -237,6 +238,26 @@ def test_intervals_cover_the_true_differences() -> None:
             )
             covered[measure].append(bool(inside.all()))
     assert min(sum(found) for found in covered.values()) >= 13
+
+
+def test_mutual_information_is_the_default_because_leave_one_out_takes_noise_for_information() -> None:
+    summary = protected(ControlledRounding(5, seed=0), people(600))
+    advice = ao.advise(summary)
+    assert advice.measure == "mi"
+    assert advice.by_mi is not None
+    assert advice.by_mi.best == advice.best == ao.advise(summary, "mi").best
+
+
+def test_a_drowned_table_that_no_configuration_releases_is_passed_over(tmp_path: Path) -> None:
+    protected(DifferentialPrivacy(0.01, seed=0), people(300)).save(tmp_path / "s.json")
+
+    def only_the_first(document: dict[str, Any]) -> None:
+        name, chosen = next(iter(document["configurations"].items()))
+        document["configurations"] = {name: chosen}
+
+    summary = ao.Summary.load(change(tmp_path / "s.json", only_the_first))
+    assert len(summary.configurations) < max(len(a.tables) for a in summary.attributes.values())
+    assert ao.advise(summary, "mi").best == next(iter(summary.configurations))
 
 
 def test_little_noise_tells_configurations_apart_and_much_noise_does_not() -> None:
