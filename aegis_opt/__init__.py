@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Hierarchy,
         Identity,
         KeepTop,
+        Microaggregate,
         PoolRare,
         Prefix,
         Suppress,
@@ -91,6 +92,7 @@ __all__ = [
     "Identity",
     "InfeasibleProblem",
     "KeepTop",
+    "Microaggregate",
     "PoolRare",
     "Prefix",
     "Problem",
@@ -137,7 +139,7 @@ _NAMES = {  # module: the names taken from it
     "errors": "AegisError InfeasibleProblem UnknownSolver",
     "harness": "compare",
     "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity KeepTop "
-    "PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
+    "Microaggregate PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
     "load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
     "privacy": "check_privacy search search_curve",

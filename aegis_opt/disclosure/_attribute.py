@@ -17,7 +17,7 @@ from aegis_opt.problem._feasibility import numbered
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.summary import AttributeSummary
 
-NAMES_VALUES = ("identity", "top_code", "keep_top", "pool_rare")
+NAMES_VALUES = ("identity", "top_code", "keep_top", "pool_rare", "microaggregate")
 """Masks that release some values as they are."""
 
 

@@ -29,6 +29,7 @@ from aegis_opt.masks._generate import (
 )
 from aegis_opt.masks._hierarchy import Hierarchy
 from aegis_opt.masks._learn import learn_hierarchy
+from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -46,6 +47,7 @@ __all__ = [
     "KeepTop",
     "Label",
     "Mask",
+    "Microaggregate",
     "PoolRare",
     "Prefix",
     "Suppress",

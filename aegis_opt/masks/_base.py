@@ -117,7 +117,7 @@ class Mask(ABC):
         MaskError
             If the mask does not fit the kind of the domain, or one of its values.
         """
-        self._check_kind(domain)
+        self.check_kind(domain)
         keys, labels_of = self._keys(domain)
         groups, distinct = pd.factorize(keys)
         labels = list(labels_of(distinct))
@@ -136,7 +136,8 @@ class Mask(ABC):
         """Return the masked value of the missing value."""
         return None
 
-    def _check_kind(self, domain: Domain) -> None:
+    def check_kind(self, domain: Domain) -> None:
+        """Refuse a domain whose kind the mask does not fit."""
         if domain.kind not in self.kinds:
             raise MaskError(
                 f"{self!r} does not fit values of kind {domain.kind}: it fits {', '.join(self.kinds)}; "

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import overload
 
+import numpy as np
+
 from aegis_opt.errors import UnknownColumn
 from aegis_opt.masks._base import Mask, naming
 from aegis_opt.masks._configuration import Configuration, Configurations
-from aegis_opt.sources import ValueCounts, columns, scan_counts
+from aegis_opt.sources import JointCounts, ValueCounts, columns, scan_counts
+from aegis_opt.sources._sql import OTHER
 
 
 @overload
@@ -22,7 +25,9 @@ def fit_configuration(source: object, configuration: Configuration | Mapping[str
 def fit_configuration(
     source: object, configuration: Configurations | Configuration | Mapping[str, Mask]
 ) -> Configurations | Configuration:
-    """Give masks that depend on counts (`KeepTop`, `PoolRare`) the values that they keep in a source.
+    """Give masks that depend on counts what they are in a source.
+
+    `KeepTop` and `PoolRare` get the values that they keep, `Microaggregate` its edges and centres.
 
     What comes out does the same to any table, can be written as SQL, and its file says so.
 
@@ -31,7 +36,7 @@ def fit_configuration(
     source : path, DataFrame, Arrow table or DuckDB relation
         The table to count; see `aegis_opt.sources.scan`. Only the columns of such masks are read.
     configuration : Configuration, mapping of str to Mask, or Configurations
-        The masks. Those that list their values, and all other kinds of masks, stay what they are.
+        The masks. Those that are fitted already, and all other kinds of masks, stay what they are.
 
     Returns
     -------
@@ -53,6 +58,26 @@ def fit_configuration(
     if not isinstance(configuration, Configuration):
         configuration = Configuration(configuration)
     return Configuration(_fitted(configuration, _counts(source, [configuration])), configuration.name)
+
+
+def fitted_columns(source: object, masks: Mapping[str, Mask], columns: Mapping[str, str]) -> dict[str, Mask]:
+    """Fit masks to columns that the source calls otherwise: attribute -> column; errors name attributes."""
+    counts = _counts(source, [{columns[name]: mask for name, mask in masks.items()}])
+    return _fitted(masks, {name: counts[column] for name, column in columns.items() if column in counts})
+
+
+def fitted_attribute(mask: Mask, name: str, joint: JointCounts) -> Mask:
+    """Fit a mask to the counted values of the attribute `name`, which an error then names.
+
+    Where rare texts were merged while counting, the text that stands for them does not count.
+    """
+    if not mask.needs_counts:
+        return mask
+    counts = joint.table.sum(axis=1)
+    if joint.coarsening is not None and joint.domain.kind == "string":
+        counts[np.flatnonzero(joint.domain.values == OTHER)] = 0
+    with naming(name):
+        return mask.fitted(joint.domain, counts)
 
 
 def _counts(source: object, configurations: Iterable[Mapping[str, Mask]]) -> dict[str, ValueCounts]:

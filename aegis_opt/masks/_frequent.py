@@ -19,11 +19,10 @@ from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask, value_labels
 from aegis_opt.masks._hierarchy import read_values
 from aegis_opt.masks._mapping import normal_value, value_order
-from aegis_opt.masks._parameters import checked_counts, some
+from aegis_opt.masks._parameters import checked_counts, short_list, some
 
 OTHER = "other"
 """The masked value of all values that are not kept; a value that reads so counts to them."""
-_MOST_SHOWN = 4  # kept values, in the text of a mask
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,10 +82,8 @@ class FrequentValues(Mask):
 
     def __repr__(self) -> str:
         parameters = {name: repr(value) for name, value in self._set_parameters().items()}
-        listed = self._listed
-        if listed is not None and len(listed) > _MOST_SHOWN:
-            first = ", ".join(map(repr, listed[: _MOST_SHOWN - 1]))
-            parameters["values"] = f"({first}, ... {len(listed)} in all)"
+        if self._listed is not None:
+            parameters["values"] = short_list(self._listed)
         return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in parameters.items())})"
 
 

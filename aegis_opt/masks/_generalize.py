@@ -119,7 +119,8 @@ class Generalize(Mask):
             parameters = {**parameters, "hierarchy": base / hierarchy}
         return super().from_spec(parameters, base)
 
-    def _check_kind(self, domain: Domain) -> None:
+    def check_kind(self, domain: Domain) -> None:
+        """Refuse a domain whose kind the mask does not fit; a mapping fits every kind."""
         if self.ranges is not None and domain.kind not in _RANGED:
             raise MaskError(
                 f"{self!r} does not fit values of kind {domain.kind}: ranges fit {', '.join(_RANGED)}; "

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aegis_opt._options import flag, instance, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidInput, InvalidOption, UnknownColumn
-from aegis_opt.masks._base import Mask, group_attribute
+from aegis_opt.masks._base import Mask, group_attribute, naming
 from aegis_opt.masks._candidates import (
     Known,
     Strength,
@@ -274,8 +274,13 @@ def _candidates(
         if not masks:
             raise ConfigurationError(f"attribute {attribute!r} has no candidate: give Identity() to keep it")
         for mask in masks:
-            if not mask.needs_counts:  # those that do fit every value
+            if not mask.needs_counts:
                 group_attribute(mask, attribute, domains[attribute])  # an unfit one fails now, not midway
+                continue
+            with naming(attribute):
+                mask.check_kind(domains[attribute])
+                if (counts := counted[attribute].counts) is not None:
+                    mask.fitted(domains[attribute], counts)
     return {attribute: tuple(masks) for attribute, masks in candidates.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -108,6 +108,13 @@ def checked_counts(domain: Domain, counts: npt.ArrayLike) -> npt.NDArray[np.int6
             f"of the domain, not an array of shape {table.shape} and type {table.dtype}"
         )
     return table.reshape(len(domain), -1).astype(np.int64)
+
+
+def short_list(values: Sequence[Any], at_most: int = 4) -> str:
+    """Return the text of a tuple; of a long one its first values, and how many there are."""
+    if len(values) <= at_most:
+        return repr(tuple(values))
+    return f"({', '.join(map(repr, values[: at_most - 1]))}, ... {len(values)} in all)"
 
 
 def some(values: Iterable[Any], at_most: int = 5) -> str:

@@ -18,6 +18,7 @@ from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
 from aegis_opt.masks import Configuration, Configurations, Identity, Mask, fit_configuration
+from aegis_opt.masks._fit import fitted_columns
 from aegis_opt.masks._sql import Lookup
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
 from aegis_opt.release._formulas import without_formulas
@@ -138,8 +139,8 @@ def apply_configuration(
     -----
     Masked columns are text, except where all masked values are numbers (`Blur`, some mappings) or booleans;
     `Identity` leaves a column alone. Rules are computed, from the extent of the column where they depend on
-    it; a mapping or hierarchy is looked up, value by value. `KeepTop` and `PoolRare` without values count the
-    column first.
+    it; a mapping or hierarchy is looked up, value by value. Masks that depend on how often values
+    occur (`KeepTop`, `PoolRare`, `Microaggregate`) count the column first, unless they are fitted.
 
     Raises
     ------
@@ -389,8 +390,7 @@ class OpenedColumns:
 def opened_columns(frame: object, masks: Mapping[str, Mask]) -> Iterator[OpenedColumns]:
     """Open a frame with a column for each mask, in their order; masks that need counts are fitted to it."""
     table = open_table(frame)
-    fitted = fit_configuration(frame, dict(zip(table.names(), masks.values(), strict=True)))
-    named = dict(zip(masks, fitted.values(), strict=True))
+    named = fitted_columns(frame, masks, dict(zip(masks, table.names(), strict=True)))
     with open_database() as connection, readable("the frame"):
         relation = table.select(connection, range(len(masks)))
         yield OpenedColumns(table, DuckDBRows.of(relation, list(masks), named, "the frame"), connection)

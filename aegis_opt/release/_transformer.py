@@ -56,8 +56,8 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Ranges are cut between the least and the greatest value of the training data. A later value beyond them
     belongs to the nearest range, and a warning counts such values. `KeepTop` and `PoolRare` keep the values
-    that are frequent in the training data. Other rules do not depend on the data. Mappings and hierarchies
-    know the values that they list.
+    that are frequent in the training data, and `Microaggregate` its groups. Other rules do not depend on the
+    data. Mappings and hierarchies know the values that they list.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import pandas as pd
 
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
-from aegis_opt.masks import Blur, Generalize, Grouping, Label, Mask, TopCode
+from aegis_opt.masks import Blur, Generalize, Grouping, Label, Mask, Microaggregate, TopCode
 from aegis_opt.masks._generalize import ranges_of
 from aegis_opt.masks._mapping import Pairs
 from aegis_opt.masks._parameters import some
@@ -86,6 +86,8 @@ def _by_rule(mask: Mask, now: Domain) -> MaskedValues:
     if isinstance(mask, Blur):
         whole = now.kind == "integer" and isinstance(mask.width, int)
         return MaskedValues(now, grouping, "BIGINT" if whole else REAL)
+    if isinstance(mask, Microaggregate):
+        return MaskedValues(now, grouping, label_type(mask.groups()[1]))
     if isinstance(mask, TopCode) and now.kind == "real":  # engines write 50.0
         texts = tuple(repr(label) if isinstance(label, float) else label for label in grouping.labels)
         grouping = Grouping(grouping.groups, texts)

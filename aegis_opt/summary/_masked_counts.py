@@ -14,6 +14,7 @@ from aegis_opt._options import instance
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
 from aegis_opt.masks._configuration import as_configurations
+from aegis_opt.masks._fit import fitted_attribute
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders
 from aegis_opt.sources import JointCounts, Progress, Scan, open_engine
 from aegis_opt.sources._many_values import Policy
@@ -127,18 +128,13 @@ def _masked_table(
     configuration: str,
     kept_values: bool,
 ) -> MaskedTable:
-    fitted = mask
-    if mask.needs_counts:
-        counts = joint.table.sum(axis=1)
-        if joint.coarsening is not None and joint.domain.kind == "string":
-            counts[np.flatnonzero(joint.domain.values == OTHER)] = 0  # it stands for many rare values
-        fitted = mask.fitted(joint.domain, counts)
-        if kept_values and joint.coarsening is None:  # else they are no values of the source
-            mask = fitted
     try:
+        fitted = fitted_attribute(mask, attribute, joint)
         grouping = group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
+    if kept_values and joint.coarsening is None:  # else what it names are no values of the source
+        mask = fitted
     groups, labels = grouping.groups, grouping.labels
     if arrangement.rows is not None:  # groups are numbered in the order of their first rows
         groups, first = pd.factorize(arrangement.of(groups))

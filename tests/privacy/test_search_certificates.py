@@ -8,11 +8,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import aegis_opt as ao
 from aegis_opt.errors import CertificateError
-from aegis_opt.privacy import verify_certificate
+from aegis_opt.privacy import KAnonymity, verify_certificate
 from aegis_opt.privacy._lattice._certificate import digest_of
 from benchmarks.search_certificates import certified, misjudged
 
@@ -111,3 +113,35 @@ def test_every_kind_of_candidate_is_written(tmp_path: Path) -> None:
     verified = verify_certificate(tmp_path / "proof.json", clinic.frame)
     assert verified.cost == pytest.approx(found.cost)
     assert verified.suppressed == found.suppressed
+
+
+def test_candidates_that_depend_on_counts_are_fitted(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(2), 300
+    frame = pd.DataFrame({"age": rng.integers(18, 60, n), "city": rng.choice(list("abcdef"), n)})
+    frame["ill"] = (frame["age"] + rng.integers(0, 60, n) > 70).astype(int)
+    candidates: dict[str, list[ao.masks.Mask]] = {
+        "age": [ao.Identity(), ao.Microaggregate(20), ao.Microaggregate(80, "median"), ao.Suppress()],
+        "city": [ao.Identity(), ao.KeepTop(2), ao.PoolRare(50), ao.Suppress()],
+    }
+    found = ao.search(frame, "ill", candidates, KAnonymity(8), measure="mi")
+    assert found.proved
+    assert found.best is not None
+    combinations = {
+        f"{i} {j}": {"age": age, "city": city}
+        for i, age in enumerate(candidates["age"])
+        for j, city in enumerate(candidates["city"])
+    }
+    checked = ao.check_privacy(frame, combinations, KAnonymity(8), label="ill").set_index("configuration")
+    costs = []
+    for name in checked.index[checked["private"]]:
+        masked = ao.apply_configuration(frame, combinations[name])
+        tables = [[pd.crosstab(t[a], t["ill"]).to_numpy() for a in ("age", "city")] for t in (frame, masked)]
+        whole, left = (np.mean([ao.mutual_information(table) for table in own]) for own in tables)
+        costs.append(whole - left)
+    assert 1 < len(costs) < len(combinations)
+    assert found.cost == pytest.approx(min(costs))
+    assert found.best == ao.fit_configuration(frame, found.best)  # says by itself what it does
+    assert not any(mask.needs_counts for mask in found.best.values())
+    assert found.certificate is not None
+    found.certificate.save(tmp_path / "proof.json")
+    verify_certificate(tmp_path / "proof.json", frame)

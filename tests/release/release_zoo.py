@@ -16,6 +16,7 @@ from aegis_opt.masks import (
     Identity,
     KeepTop,
     Mask,
+    Microaggregate,
     PoolRare,
     Prefix,
     Suppress,
@@ -80,6 +81,8 @@ NUMBERS = [
     TopCode(90),
     TopCode(10, bottom=-3.5),
     TopCode(bottom=0),
+    Microaggregate(2, edges=[-5, 6], centres=[-300, 0, 70]),
+    Microaggregate(2, "median", edges=[-2.5, 0.1, 9], centres=[-10.25, -1, 4, 1e6]),
 ]
 MOMENTS = [
     *(Truncate(unit) for unit in ("year", "quarter", "month", "week", "day")),
@@ -88,6 +91,9 @@ MOMENTS = [
     Bucketize(width=dt.timedelta(days=700, hours=12), origin=dt.date(2000, 1, 1)),
     Bucketize(edges=["2000-01-01", dt.datetime(2020, 5, 6, 7)]),
     TopCode(dt.date(2000, 1, 1), bottom=dt.date(1950, 1, 1)),
+    Microaggregate(
+        3, edges=["1960-07-02"], centres=[dt.date(1950, 1, 1), dt.datetime(1999, 5, 6, 7, 8, 9, 5)]
+    ),
 ]
 ANY = [
     Suppress(),

@@ -74,18 +74,20 @@ def against(column: SqlColumn, bounds: Sequence[Any]) -> tuple[str, list[str]]:
 
 def step_labels(x: str, thresholds: Sequence[str], labels: Sequence[str]) -> str:
     """Return labels[i] for the values from thresholds[i - 1] up to, but without, thresholds[i]."""
+    return steps(x, thresholds, [quoted_text(label) for label in labels])
+
+
+def steps(x: str, thresholds: Sequence[str], masked: Sequence[str]) -> str:
+    """Return the same of masked values that are SQL already."""
     if len(thresholds) > _IN_A_ROW:
         middle = len(thresholds) // 2
-        below = step_labels(x, thresholds[:middle], labels[: middle + 1])
-        above = step_labels(x, thresholds[middle + 1 :], labels[middle + 1 :])
+        below = steps(x, thresholds[:middle], masked[: middle + 1])
+        above = steps(x, thresholds[middle + 1 :], masked[middle + 1 :])
         return f"CASE WHEN {x} < {thresholds[middle]} THEN {below} ELSE {above} END"
     if not thresholds:
-        return quoted_text(labels[0])
-    cases = [
-        f"WHEN {x} < {threshold} THEN {quoted_text(label)}"
-        for threshold, label in zip(thresholds, labels, strict=False)
-    ]
-    return f"CASE {' '.join(cases)} ELSE {quoted_text(labels[-1])} END"
+        return masked[0]
+    cases = [f"WHEN {x} < {edge} THEN {value}" for edge, value in zip(thresholds, masked, strict=False)]
+    return f"CASE {' '.join(cases)} ELSE {masked[-1]} END"
 
 
 def as_text(column: SqlColumn) -> str:

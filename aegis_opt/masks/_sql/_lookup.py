@@ -12,6 +12,7 @@ from aegis_opt.domain import Domain, Kind
 from aegis_opt.masks._base import Grouping, Label, Mask
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._mapping import Pairs
+from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
 from aegis_opt.masks._sql._rules import rule_sql
@@ -36,6 +37,8 @@ class Lookup:
         possible: list[Label] = list(grouping.labels)
         if isinstance(mask, Generalize) and mask.mapping is not None:
             possible = [label for label, _ in cast("Pairs", mask.mapping)]
+        elif isinstance(mask, Microaggregate):
+            possible = mask.groups()[1]
         sql_type = label_type(possible)
         if sql_type == TEXT:
             label_texts(possible)  # refuses masked values that text cannot tell apart

@@ -17,9 +17,10 @@ from aegis_opt.masks._base import Identity, Mask, Suppress
 from aegis_opt.masks._buckets import MOST_STEPS, ON_EDGE, Blur, Bucketize
 from aegis_opt.masks._frequent import OTHER, FrequentValues
 from aegis_opt.masks._generalize import Generalize, ranges_of
+from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, exact, is_temporal
-from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels
-from aegis_opt.masks._sql._literals import label_texts, literal
+from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels, steps
+from aegis_opt.masks._sql._literals import REAL, label_texts, label_type, literal
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -162,6 +163,19 @@ def _(mask: FrequentValues, column: SqlColumn) -> str | None:
         return f"CASE {' '.join(cases)} ELSE {other} END"
     listed = ", ".join(map(literal, kept))
     return f"CASE WHEN {column.sql} IN ({listed}) THEN {as_text(column)} ELSE {other} END"
+
+
+@_rule.register
+def _(mask: Microaggregate, column: SqlColumn) -> str | None:
+    edges, labels = mask.groups()
+    if len(labels) > _MOST_CASES:
+        return None
+    x, thresholds = against(column, edges)
+    sql_type = label_type(labels)
+    if sql_type == REAL:
+        labels = [float(cast("Number", label)) for label in labels]
+    masked = steps(x, thresholds, [literal(label) for label in labels])
+    return f"CAST({masked} AS BIGINT)" if sql_type == "BIGINT" else masked  # else as narrow as can be
 
 
 @_rule.register

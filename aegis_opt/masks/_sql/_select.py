@@ -16,6 +16,7 @@ from aegis_opt.masks._base import Identity, Mask, Suppress, naming
 from aegis_opt.masks._buckets import Blur, Bucketize
 from aegis_opt.masks._frequent import FrequentValues
 from aegis_opt.masks._generalize import Generalize
+from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
 from aegis_opt.masks._text import EraseDigits, Prefix
@@ -213,6 +214,9 @@ def _assumed_kind(mask: Mask) -> Kind | None:
             listed = mask.listed()
             mixed = len({isinstance(value, str) for value in listed}) > 1
             return None if mixed else _kind_of(listed)
+        case Microaggregate():
+            edges, _ = mask.groups()
+            return _kind_of(edges or mask.centres)
         case Generalize(mapping=None, ranges=None):
             return "string"
         case Generalize(ranges=None):

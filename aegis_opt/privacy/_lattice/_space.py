@@ -12,6 +12,7 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidInput, InvalidOption, UnknownColumn
 from aegis_opt.masks import Identity, Mask, group_attribute
 from aegis_opt.masks._base import Grouping
+from aegis_opt.masks._fit import fitted_attribute
 from aegis_opt.masks._order import Rule, arrange
 from aegis_opt.measures import Measure
 from aegis_opt.privacy._lattice._candidates import Offer, masks_of
@@ -128,7 +129,11 @@ def read_space(
     extra = [] if sensitive in (None, label) else [str(sensitive)]
     with open_scan(engine, label, [*names, *extra], Policy(), memory, progress) as (counts, records):
         values, labels, n = records.combinations(counts.n_records)
-    masks = {name: masks_of(name, offers[name], counts.attributes[name].domain) for name in names}
+    masks = {}
+    for name in names:
+        joint = counts.attributes[name]
+        offered = masks_of(name, offers[name], joint.domain)
+        masks[name] = tuple(fitted_attribute(mask, name, joint) for mask in offered)
     groupings = [
         [group_attribute(mask, name, counts.attributes[name].domain) for mask in masks[name]]
         for name in names
