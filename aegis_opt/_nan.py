@@ -1,4 +1,4 @@
-"""NaN in the SQL that DuckDB runs."""
+"""NaN in SQL: how DuckDB is asked for it, and that it is a missing value."""
 
 from __future__ import annotations
 
@@ -16,3 +16,15 @@ def is_nan(value: str) -> str:
     'isnan(abs(x))'
     """
     return f"isnan(abs({value}))"
+
+
+def grouped_real(value: str) -> str:
+    """Return the SQL by which records are grouped by a real: NaN is missing, and -0.0 is 0.0.
+
+    Examples
+    --------
+    >>> grouped_real("x")
+    'CASE WHEN isnan(abs(CAST(x AS DOUBLE))) THEN NULL ELSE CAST(x AS DOUBLE) + 0.0 END'
+    """
+    real = f"CAST({value} AS DOUBLE)"
+    return f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"

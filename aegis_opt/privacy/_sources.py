@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis_opt._nan import is_nan
+from aegis_opt._nan import grouped_real
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption
 from aegis_opt.masks import Grouping, Identity, Mask, group_attribute
@@ -209,8 +209,7 @@ def _key(column: Column) -> str:
     """Return the SQL of a value by which records are grouped: NaN is missing, and -0.0 is 0.0."""
     if column.kind != "real":
         return column.sql
-    real = f"CAST({column.sql} AS DOUBLE)"
-    return f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
+    return grouped_real(column.sql)
 
 
 def _fetched(column: Column) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from aegis_opt._nan import is_nan
+from aegis_opt._nan import grouped_real
 from aegis_opt._options import one_of, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.masks._sql import quasi_identifier_names
@@ -111,5 +111,4 @@ def _key(relation: Relation, position: int) -> str:
     found = kind_of(str(relation.types[position]))
     if found is None or found[0] != "real":
         return f"c{position}"
-    real = f"CAST(c{position} AS DOUBLE)"
-    return f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
+    return grouped_real(f"c{position}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aegis_opt._nan import is_nan
+from aegis_opt._nan import grouped_real, is_nan
 from aegis_opt.sources._column import Column
 
 OTHER = "(other)"
@@ -42,8 +42,7 @@ def exact_distinct(column: Column) -> str:
     """Count the distinct values of a column, missing ones (NULL, NaN) left out."""
     value = column.sql
     if column.kind == "real":
-        real = f"CAST({value} AS DOUBLE)"
-        value = f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
+        value = grouped_real(value)
     return f"SELECT count(DISTINCT {value}) AS n FROM {{records}}"
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CHROMIUM, Browser
-from programs import skip_or_fail
+from browser import Browser
 
 import aegis_opt as ao
 
@@ -25,14 +24,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     advice = ao.advise(ao.summarize(clinic.frame, "health", masks), "mi")
     return advice.report(tmp_path_factory.mktemp("record") / "advice.html")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        skip_or_fail("chromium is not installed (Debian: apt-get install chromium)")
-    with Browser() as started:
-        yield started
 
 
 @pytest.fixture

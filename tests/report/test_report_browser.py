@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browser import CHROMIUM, Browser
-from programs import skip_or_fail
+from browser import Browser
 from results_factory import DATASETS, HOSTILE, VARIANTS, changed
 
 from aegis_opt.harness import Results
@@ -23,14 +22,6 @@ pytestmark = pytest.mark.xdist_group("chromium")
 def page(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [path] = write_report(folder, tmp_path_factory.mktemp("page") / "report.html")
     return path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        skip_or_fail("chromium is not installed (Debian: apt-get install chromium)")
-    with Browser() as started:
-        yield started
 
 
 @pytest.fixture
