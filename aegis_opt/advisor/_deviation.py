@@ -144,8 +144,12 @@ class Deviation:
 
     def frame(self, values: FloatArray) -> pd.DataFrame:
         """Label a configurations x attributes array."""
-        index = pd.Index(self.configurations, name="configuration")
-        return pd.DataFrame(values, index=index, columns=list(self.attributes))
+        index, columns = self._names
+        return pd.DataFrame(values, index=index, columns=columns)
+
+    @cached_property
+    def _names(self) -> tuple[pd.Index, pd.Index]:
+        return pd.Index(self.configurations, name="configuration"), pd.Index(list(self.attributes))
 
     def _ranks(self, values: FloatArray) -> npt.NDArray[np.int64]:
         """Competition ranks (1, 2, 2, 4); values that hardly differ from their predecessor are tied."""
