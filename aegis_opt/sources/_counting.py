@@ -32,7 +32,7 @@ from aegis_opt.sources._label_view import (
     other_label,
 )
 from aegis_opt.sources._many_values import Policy, Recoding, recode
-from aegis_opt.sources._number_label import IntArray, NumberColumn, NumberLabel
+from aegis_opt.sources._number_label import IntArray, NumberColumn, NumberLabel, moments_of
 from aegis_opt.sources._queried_records import CountedColumn, QueriedRecords
 
 _MAX_CELLS = 250_000_000  # 2 GB of counts
@@ -269,7 +269,7 @@ class Counter:
     def _fetch_joint(self, recoding: Recoding) -> list[Joint]:
         """Count the records per value and class of every label, and add up numbers, by one query."""
         column, classes = recoding.column, self._classes
-        sums = {}
+        sums: dict[str, str] = {}
         for i, (label, number) in enumerate(zip(self.labels, self.numbers, strict=True)):
             if number is not None:
                 z = number.sql(label)
@@ -299,7 +299,5 @@ class Counter:
 
     @staticmethod
     def _moments(place: int, rows: IntArray, domain: Domain, fetched: Fetched) -> Joint:
-        table = np.zeros((len(domain), 3))
-        for i, name in enumerate(("n", f"s{place}", f"q{place}")):
-            np.add.at(table[:, i], rows, np.asarray(fetched[name], dtype=np.float64))
-        return Joint(JointMoments(domain, table), None)
+        columns = [fetched[name] for name in ("n", f"s{place}", f"q{place}")]
+        return Joint(JointMoments(domain, moments_of(rows, columns, len(domain))), None)

@@ -7,12 +7,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._nan import is_nan
-from aegis_opt._shown import number_text
+from aegis_opt._shown import exact, number_text
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidInput
 from aegis_opt.sources._column import Column
@@ -27,8 +28,8 @@ IntArray = npt.NDArray[np.int64]
 class LabelBins:
     """Classes ``<e_1``, ``[e_1, e_2)``, ..., ``>=e_m`` of a number; the missing value stays a class.
 
-    Of q quantiles, edge j is the number of record floor(jN/q) + 1 of the N records in ascending order, so
-    that about N/q records lie between two edges.
+    Of q quantiles, edge j divides record floor(jN/q) from the next one of the N records in ascending order,
+    so that about N/q records lie between two edges.
     """
 
     edges: tuple[float, ...]  # integers where the label has integers
@@ -51,9 +52,12 @@ class LabelBins:
             check_finite(source, label, float(values[0]), float(values[-1]))
         if isinstance(view.bins, tuple):
             return cls(view.bins)
+        if not len(values):
+            raise _no_values(source, label)
         ranks = quantile_ranks(int(counts.sum()), int(view.bins or 0))
         places = np.searchsorted(np.cumsum(counts), ranks)
-        return cls._of_quantiles(source, label, values[places].tolist() if len(values) else [], values[:1])
+        edges, below = values[places].tolist(), values[np.maximum(places - 1, 0)].tolist()
+        return cls._of_quantiles(source, label, edges, below, values[0].item())
 
     @classmethod
     def of_records(cls, records: Records, label: Column, view: LabelView) -> LabelBins:
@@ -69,35 +73,37 @@ class LabelBins:
         if isinstance(view.bins, tuple):
             return cls(view.bins)
         if not n:
-            return cls._of_quantiles(source, label.name, [], [])
+            raise _no_values(source, label.name)
         ranks = quantile_ranks(n, int(view.bins or 0))
         wanted = ", ".join(
-            f"min(CASE WHEN up_to >= {rank} THEN v END) AS e{j}" for j, rank in enumerate(ranks)
+            f"min(CASE WHEN up_to >= {rank} THEN v END) AS e{j}, "
+            f"max(CASE WHEN up_to < {rank} THEN v END) AS p{j}"
+            for j, rank in enumerate(ranks)
         )
-        counted = (
-            f"SELECT {value} AS v, count(*) AS n FROM {{records}} WHERE {value} IS NOT NULL GROUP BY {value}"
-        )
+        counted = f"SELECT {value} AS v, count(*) AS n FROM {{records}} WHERE {value} IS NOT NULL GROUP BY 1"
         summed = f"SELECT v, sum(n) OVER (ORDER BY v) AS up_to FROM ({counted}) AS counted"
-        edges = records.query(f"SELECT {wanted} FROM ({summed}) AS summed")
-        return cls._of_quantiles(
-            source, label.name, [edges[f"e{j}"][0].item() for j in range(len(ranks))], found["low"]
-        )
+        cut = records.query(f"SELECT {wanted} FROM ({summed}) AS summed")
+        edges, below = ([cut[f"{name}{j}"][0].item() for j in range(len(ranks))] for name in "ep")
+        return cls._of_quantiles(source, label.name, edges, below, found["low"][0].item())
 
     @classmethod
     def _of_quantiles(
-        cls, source: str, label: str, edges: Sequence[float], low: npt.NDArray[np.float64] | list[float]
+        cls, source: str, label: str, edges: Sequence[float], below: Sequence[float], low: float
     ) -> LabelBins:
-        """Refuse quantiles that equal values merge."""
-        if not len(edges):
-            raise InvalidInput(f"{source}: the label {label!r} has no values: choose another label")
-        distinct = sorted(set(edges) - {low[0]})
+        """Refuse quantiles that equal numbers merge.
+
+        `below` has the next lower number of each edge, and any number between the two gives the same classes:
+        the one of the fewest digits is taken, which is no record's own.
+        """
+        between = dict(zip(edges, below, strict=True))
+        distinct = [short_between(between[edge], edge) for edge in sorted(set(edges) - {low})]
         if len(distinct) == len(edges):
             return cls(tuple(distinct))
         if not distinct:
             raise InvalidInput(
                 f"{source}: label_bins={len(edges) + 1} gives one class only, because at least "
                 f"{len(edges)} of {len(edges) + 1} records have the least value of the label {label!r}, "
-                f"{number_text(_whole(float(low[0])))}: give edges, label_bins=[...], or choose another label"
+                f"{number_text(_whole(low))}: give edges, label_bins=[...], or choose another label"
             )
         texts = ", ".join(number_text(_whole(edge)) for edge in distinct)
         raise InvalidInput(
@@ -149,6 +155,31 @@ def quantile_ranks(n: int, q: int) -> list[int]:
     [3, 5, 7]
     """
     return [j * n // q + 1 for j in range(1, q)]
+
+
+def short_between(low: float, high: float) -> float:
+    """Return the number of the fewest digits that is above one number and not above another.
+
+    Examples
+    --------
+    >>> short_between(1.2931, 1.2948), short_between(-3, 2), short_between(1999, 2004)
+    (1.294, 0, 2000)
+    """
+    if low < 0 <= high:
+        return 0
+    end = exact(high)
+    digits = 1
+    while True:
+        step = Decimal((0, (1,), end.adjusted() - digits + 1))
+        cut = end.quantize(step, rounding=ROUND_FLOOR, context=Context(prec=40))
+        found = int(cut) if isinstance(high, int) or cut == cut.to_integral_value() else float(cut)
+        if low < found <= high:
+            return found
+        digits += 1
+
+
+def _no_values(source: str, label: str) -> InvalidInput:
+    return InvalidInput(f"{source}: the label {label!r} has no values: choose another label")
 
 
 def sql_number(label: Column) -> str:

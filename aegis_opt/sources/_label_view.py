@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,14 +16,16 @@ from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import InvalidInput, InvalidOption
 
 LabelKind = Literal["class", "number"]
+LabelBinsOption = int | Sequence[float] | None
+"""A number of quantiles, or edges."""
 
 MOST_CLASSES = 1000
 FEW_CLASSES = 20
 """Classes that any label may have, however few the records; and the most whole numbers that are classes."""
 
 _WAYS_OUT = {
-    "numbers": "make classes of its ranges, summarize(..., label_bins=4) for quantiles or label_bins=[...] for "
-    "edges, or predict the number itself, summarize(..., label_kind='number')",
+    "numbers": "make classes of its ranges, summarize(..., label_bins=4) for quantiles or label_bins=[...] "
+    "for edges, or predict the number itself, summarize(..., label_kind='number')",
     "dates": "make texts of its ranges, such as the month, which are classes, or a number, such as days, of "
     "which label_bins=4 makes classes and which label_kind='number' predicts",
 }
@@ -47,7 +49,9 @@ class LabelView:
     @classmethod
     def of(cls, label_bins: object = None, label_kind: object = None) -> LabelView:
         """Check the options."""
-        kind = "class" if label_kind is None else one_of("label_kind", label_kind, ("class", "number"))
+        kind: LabelKind = (
+            "class" if label_kind is None else one_of("label_kind", label_kind, ("class", "number"))
+        )
         bins = None if label_bins is None else _checked_bins(label_bins)
         if kind == "number" and bins is not None:
             raise InvalidOption(

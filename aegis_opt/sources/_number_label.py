@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,8 +130,16 @@ class Numbers:
     def moments(self, groups: IntArray, label: IntArray, n_groups: int) -> FloatArray:
         """Return records, sum and sum of squares of z for each group of records."""
         z = self.scaled[label]
-        columns = [np.bincount(groups, weights=weights, minlength=n_groups) for weights in (None, z, z * z)]
-        return np.stack(columns, axis=1).astype(np.float64)
+        return moments_of(groups, [np.ones(len(z)), z, z * z], n_groups)
+
+
+def moments_of(groups: IntArray, columns: Sequence[npt.NDArray[Any]], n_groups: int) -> FloatArray:
+    """Add up columns by group; groups x columns."""
+    added = [
+        np.bincount(groups, weights=np.asarray(column, dtype=np.float64), minlength=n_groups)
+        for column in columns
+    ]
+    return np.stack(added, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

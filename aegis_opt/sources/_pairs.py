@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ class PairCounts:
         cls,
         sizes: Sequence[int],
         cells: Sequence[tuple[IntArray, IntArray, IntArray, IntArray]],
-        labels: Sequence[IntArray] | Sequence[FloatArray],
+        labels: Sequence[npt.NDArray[Any]],
         is_number: bool = False,
     ) -> PairCounts:
         """Join the counts of single pairs (first, second, fold, counts) and of single attributes.
@@ -54,7 +55,7 @@ class PairCounts:
         first, second, fold, counts = (
             np.concatenate(parts) for parts in zip(*cells, (empty,) * 4, strict=True)
         )
-        by_class = np.concatenate(labels, axis=1)
+        by_class: npt.NDArray[Any] = np.concatenate(labels, axis=1)
         everything: FloatArray = labels[0].sum(axis=1).astype(float)  # any attribute has all records
         if is_number:
             records, sums = by_class[:, :, 0], by_class[:, :, 1:2]

@@ -17,7 +17,7 @@ from aegis_opt.errors import SourceError
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._engine import Fetched, Records
 from aegis_opt.sources._many_values import Recoding
-from aegis_opt.sources._number_label import FloatArray, NumberColumn, Numbers
+from aegis_opt.sources._number_label import FloatArray, NumberColumn, Numbers, moments_of
 from aegis_opt.sources._pairs import CodedRecords, CountableRecords, IntArray, PairCounts
 
 MOST_HELD = 20_000_000  # values of records that are fetched at a time
@@ -95,7 +95,6 @@ class QueriedRecords(CountableRecords):
             return starts[i] + own, starts[j] + other, its_fold, merged
 
         def labels(i: int) -> IntArray | FloatArray:
-            table: IntArray | FloatArray
             if isinstance(self.label, NumberColumn):
                 return self._moments(i, self.label, classes[i], n_folds, seed)
             own, label, fold, counts = self._counted([self.attributes[i], self.label], n_folds, seed)
@@ -115,11 +114,9 @@ class QueriedRecords(CountableRecords):
         """Add up the numbers of the label per fold and class of an attribute."""
         z = label.number.sql(label.column)
         fetched = self._grouped([self.attributes[i]], n_folds, seed, {"s": z, "q": f"{z} * {z}"})
-        key = fetched["fold"].astype(np.int64), classes[self.attributes[i].places(fetched)]
-        table = np.zeros((n_folds, int(classes.max()) + 1, 3))
-        for place, name in enumerate(("n", "s", "q")):
-            np.add.at(table, (*key, place), np.asarray(fetched[name], dtype=np.float64))
-        return table
+        n_classes = int(classes.max()) + 1
+        key = fetched["fold"].astype(np.int64) * n_classes + classes[self.attributes[i].places(fetched)]
+        return moments_of(key, [fetched[name] for name in "nsq"], n_folds * n_classes).reshape(n_folds, -1, 3)
 
     def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
         """Count equal records by one query; only the distinct ones and their counts come back."""
@@ -145,7 +142,8 @@ class QueriedRecords(CountableRecords):
         selected = ", ".join(column.selected for column in columns)
         fetched = self.records.query(f"SELECT {selected} FROM {{records}} ORDER BY {by_content} LIMIT {rows}")
         places = [column.places(fetched) for column in self.attributes]
-        return self._coded(places, *self.label.coded(fetched), in_order=False)
+        label, numbers = self.label.coded(fetched)
+        return self._coded(places, label, numbers, in_order=False)
 
     def _coded(
         self, attributes: Sequence[IntArray], label: IntArray, numbers: Numbers | None, in_order: bool
@@ -226,5 +224,6 @@ def held_together(several: Sequence[QueriedRecords], n_records: int) -> list[Cou
         labels += [each.label.coded(fetched) for each in several if each.label in chosen]
         places += [column.places(fetched) for column in attributes if column in chosen]
     return [
-        each._coded(places, *coded, records.in_order) for each, coded in zip(several, labels, strict=True)
+        each._coded(places, label, numbers, records.in_order)
+        for each, (label, numbers) in zip(several, labels, strict=True)
     ]
