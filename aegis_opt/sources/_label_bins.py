@@ -15,7 +15,7 @@ import numpy.typing as npt
 from aegis_opt._nan import is_nan
 from aegis_opt._shown import exact, number_text
 from aegis_opt.domain import Domain
-from aegis_opt.errors import InvalidInput
+from aegis_opt.errors import SourceError
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._counts import JointCounts, Scan
 from aegis_opt.sources._engine import Fetched, Records
@@ -100,13 +100,13 @@ class LabelBins:
         if len(distinct) == len(edges):
             return cls(tuple(distinct))
         if not distinct:
-            raise InvalidInput(
+            raise SourceError(
                 f"{source}: label_bins={len(edges) + 1} gives one class only, because at least "
                 f"{len(edges)} of {len(edges) + 1} records have the least value of the label {label!r}, "
                 f"{number_text(_whole(low))}: give edges, label_bins=[...], or choose another label"
             )
         texts = ", ".join(number_text(_whole(edge)) for edge in distinct)
-        raise InvalidInput(
+        raise SourceError(
             f"{source}: the label {label!r} has {len(distinct) + 1} distinct quantiles of "
             f"label_bins={len(edges) + 1}, because many records have equal values: take the edges of those, "
             f"label_bins=[{texts}], or fewer quantiles"
@@ -140,7 +140,7 @@ class LabelBins:
         """Refuse a class without records; `counts` has those of each class in order."""
         for name, n in zip(self.names, counts, strict=False):
             if n == 0:
-                raise InvalidInput(
+                raise SourceError(
                     f"{source}: no record has a {label!r} in the class {name!r} of label_bins: leave out an "
                     "edge of that class, or move it"
                 )
@@ -178,8 +178,8 @@ def short_between(low: float, high: float) -> float:
         digits += 1
 
 
-def _no_values(source: str, label: str) -> InvalidInput:
-    return InvalidInput(f"{source}: the label {label!r} has no values: choose another label")
+def _no_values(source: str, label: str) -> SourceError:
+    return SourceError(f"{source}: the label {label!r} has no values: choose another label")
 
 
 def sql_number(label: Column) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from aegis_opt._options import is_whole, number, one_of, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain, Kind
-from aegis_opt.errors import InvalidInput, InvalidOption
+from aegis_opt.errors import InvalidOption, SourceError
 
 LabelKind = Literal["class", "number"]
 LabelBinsOption = int | Sequence[float] | None
@@ -99,10 +99,10 @@ def check_class_label(source: str, label: str, domain: Domain) -> None:
         raise other_label(source, label, domain.kind, len(values))
 
 
-def other_label(source: str, label: str, kind: Kind, distinct: int) -> InvalidInput:
+def other_label(source: str, label: str, kind: Kind, distinct: int) -> SourceError:
     """Say that a label is not one of some classes, and what to do about it."""
     what = "numbers" if is_numeric(kind) else "dates"
-    return InvalidInput(
+    return SourceError(
         f"{source}: the label {label!r} has {distinct:,} distinct values, which are {what}; texts, booleans "
         f"and at most {FEW_CLASSES} whole numbers are classes: {_WAYS_OUT[what]}"
     )
@@ -114,14 +114,14 @@ def require_numeric(source: str, label: str, kind: Kind, view: LabelView) -> Non
         option = "label_kind='number'" if view.kind == "number" else "label_bins"
         held = {"string": "texts", "boolean": "booleans"}.get(kind, "dates")
         way = "leave it out: these are classes" if held != "dates" else _WAYS_OUT["dates"]
-        raise InvalidInput(f"{source}: {option} is about numbers, but the label {label!r} has {held}: {way}")
+        raise SourceError(f"{source}: {option} is about numbers, but the label {label!r} has {held}: {way}")
 
 
 def check_finite(source: str, label: str, low: float, high: float) -> None:
     """Refuse infinite numbers, which have no mean and no ranges."""
     for value in (low, high):
         if math.isinf(value):
-            raise InvalidInput(
+            raise SourceError(
                 f"{source}: the label {label!r} holds {shown(value)}, of which there is neither a mean nor a "
                 "range: correct or remove those records"
             )
@@ -130,15 +130,15 @@ def check_finite(source: str, label: str, low: float, high: float) -> None:
 def check_no_missing(source: str, label: str, missing: int) -> None:
     """Refuse records without a label where the label is a number."""
     if missing:
-        raise InvalidInput(
+        raise SourceError(
             f"{source}: {missing:,} records have no {label!r}, and no number can be predicted there: remove "
             "these records, or take label_bins, where a missing label is a class of its own"
         )
 
 
-def one_value(source: str, label: str, value: Any) -> InvalidInput:
+def one_value(source: str, label: str, value: Any) -> SourceError:
     """Say that a number is the same in all records."""
-    return InvalidInput(
+    return SourceError(
         f"{source}: the label {label!r} is {shown(value)} in all records, so nothing can predict it: choose "
         "another label"
     )
