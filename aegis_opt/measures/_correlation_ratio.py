@@ -37,8 +37,9 @@ def correlation_ratio(M: TableLike) -> Score:
 
     Examples
     --------
-    >>> correlation_ratio([[2, 3.0, 5.0], [1, 4.0, 16.0]])  # the numbers 1 and 2 of one value, 4 of another
-    0.8928571428571429
+    >>> M = [[2, 3.0, 5.0], [1, 4.0, 16.0]]  # the numbers 1 and 2 of one value, 4 of another
+    >>> round(correlation_ratio(M), 4)
+    0.8929
     """
     moments = as_array(M)
     _check(moments)

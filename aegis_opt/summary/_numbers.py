@@ -34,7 +34,7 @@ EXPLAINED = "r2_gcv"
 _CHANCE = ("mi", "eta2")  # the measures of which it is said how much is chance
 
 
-class MaskedValues(NamedTuple):
+class MergedValues(NamedTuple):
     """An attribute under one mask: which values share a group, and the counts or sums of each group."""
 
     spec: Mapping[str, Any]
@@ -86,7 +86,7 @@ class NumbersToShare:
         """Score the configurations of a summary by the records that it was made of."""
         masked = {
             name: [
-                MaskedValues(table.spec, arrangements[name].undone(table.groups), table.joint)
+                MergedValues(table.spec, arrangements[name].undone(table.groups), table.joint)
                 for table in attribute.tables
             ]
             for name, attribute in summary.attributes.items()
@@ -96,9 +96,9 @@ class NumbersToShare:
     def of_number(self, counted: MaskedMoments, records: CountableRecords) -> ScoreSummary:
         """Score the configurations by records whose label is a number."""
 
-        def values(mask: Mask, attribute: str, joint: JointMoments, configuration: str) -> MaskedValues:
+        def values(mask: Mask, attribute: str, joint: JointMoments, configuration: str) -> MergedValues:
             groups = fitted_groups(mask, attribute, joint, configuration)[1].groups
-            return MaskedValues(
+            return MergedValues(
                 mask.to_spec(), groups, moments_of(groups, list(joint.table.T), int(groups.max()) + 1)
             )
 
@@ -108,7 +108,7 @@ class NumbersToShare:
     def _of(
         self,
         counts: Scan | NumberScan,
-        masks: Mapping[str, Sequence[MaskedValues]],
+        masks: Mapping[str, Sequence[MergedValues]],
         configurations: Mapping[str, Mapping[str, int]],
         records: CountableRecords,
     ) -> ScoreSummary:
@@ -128,7 +128,7 @@ class NumbersToShare:
             label_is_number=self.label_kind == "number",
         )
 
-    def _measured(self, masks: Sequence[MaskedValues], table: Any) -> MeasuredAttribute:
+    def _measured(self, masks: Sequence[MergedValues], table: Any) -> MeasuredAttribute:
         tables = [masked.table for masked in masks]
         values = {measure.name: self._rounded(measure.many(tables)) for measure in self.measures}
         chance = {
