@@ -262,10 +262,10 @@ def _translated(
         for reference in query.find_all(exp.Column):
             if not reference.table:
                 reference.set("table", exp.to_identifier("s"))
-    if DIALECTS[dialect] != "duckdb":  # the absolute value is for DuckDB, see `is_nan`
+    if DIALECTS[dialect] != "duckdb":  # the call is for DuckDB, see `is_nan`
         for test in list(query.find_all(exp.IsNan)):
-            if isinstance(test.this, exp.Abs):
-                test.set("this", test.this.this)
+            if test.this.name.lower() == "nextafter":
+                test.set("this", test.this.expressions[0])
     if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
         nan = exp.cast(exp.Literal.string("NaN"), "double")
         for test in list(query.find_all(exp.IsNan)):
