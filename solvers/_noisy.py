@@ -1,4 +1,4 @@
-"""Problems with noisy views, as arrays: what is fitted, under which totals, and how far a fit is from the best.
+"""Problems with noisy views as arrays: what is fitted, under which totals, how far a fit is from the best.
 
 The counts J of a noisy view have the mean T X, with the channel T. Sought is the table X >= 0 of least misfit
 f(X) that meets every exact total A x = b: label totals always, histogram and other views where known. f is
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aegis_opt._channels import MOST_ENTRIES, condition
 from aegis_opt.errors import InfeasibleProblem, InvalidInput, InvalidOption
-from aegis_opt.problem._channel import MOST_ENTRIES, condition
 from aegis_opt.problem._margin import BoolArray, FloatArray, open_cells
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._problem import Problem
@@ -39,8 +39,8 @@ _ILL = 1e10  # condition number of a channel from which on a fit is one of many
 class NoisySystem:
     """A problem with noisy views as blocks of cells that share the channel.
 
-    There is a block for each label, or a single one for all cells where a noisy view has a masked label. Cells
-    of all blocks, one after the other, are the variables x of the exact totals A x = b.
+    There is a block for each label, or a single one for all cells where a noisy view has a masked label. The
+    cells of all blocks, one after the other, are the variables x of the exact totals A x = b.
     """
 
     problem: Problem
@@ -58,7 +58,7 @@ class NoisySystem:
             raise InvalidOption(
                 "extra linear constraints are not taken together with noisy views; leave one of them out"
             )
-        n, k = problem.shape
+        k = problem.shape[1]
         separate = all(_keeps_labels(view) for view in problem.noisy)
         exact = [view for view in problem.views if view.channel is None]
         alone = separate and not exact and problem.histogram is None
@@ -132,8 +132,8 @@ class NoisySystem:
         if worst < _ILL:
             return ""
         return (
-            f"the noise is so wide (condition number {worst:.1g}) that many different tables explain the noisy "
-            "counts equally well: the fitted table is one of them, and single cells of it mean little"
+            f"the noise is so wide (condition number {worst:.1g}) that many different tables explain the "
+            "noisy counts equally well: the fitted table is one of them, and single cells of it mean little"
         )
 
 
@@ -155,9 +155,9 @@ def require_no_norm(solver: Minimiser, *taken: str) -> None:
     """Refuse a distance to the prior, which is not what is minimised where a view is noisy."""
     if solver.distance_norm not in taken:
         raise InvalidOption(
-            f"norm={solver.distance_norm!r} is a distance to the prior, but where a view is noisy, the misfit to "
-            "its counts is minimised: leave norm out. Solvers 'convex' and 'integer' have the option misfit: "
-            "'likelihood' or 'l2'"
+            f"norm={solver.distance_norm!r} is a distance to the prior, but where a view is noisy, the "
+            "misfit to its counts is minimised: leave norm out. Solvers 'convex' and 'integer' have the "
+            "option misfit: 'likelihood' or 'l2'"
         )
 
 
@@ -221,6 +221,6 @@ def _require_possible(T: FloatArray, J: FloatArray, opened: BoolArray) -> None:
     if impossible.any():
         block, g = np.argwhere(impossible)[0].tolist()
         raise InfeasibleProblem(
-            f"the noisy counts have {J[block, g]:.10g} records (row {g}, block {block}) that no value which the "
-            "exact totals and the prior's zeros allow can be masked to: correct the channel or the totals"
+            f"the noisy counts have {J[block, g]:.10g} records (row {g}, block {block}) that no value which "
+            "the exact totals and the prior's zeros allow can be masked to: correct the channel or the totals"
         )

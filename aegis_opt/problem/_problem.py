@@ -29,7 +29,8 @@ class Problem(Displayed):
     A table is *feasible* when X >= 0, every view's totals and (where known) the 1-D histogram hold, cells
     with prior 0 are 0, and the extra constraints hold. Solvers look for the feasible table closest to the
     prior; where a view is noisy (`View` with a channel), for the feasible table that fits its counts best,
-    and of the prior only the zeros count. Each view, the histogram and the prior have 1e-6 to 2^53 records in all, or none.
+    and of the prior only the zeros count. Each view, the histogram and the prior have 1e-6 to 2^53 records in
+    all, or none.
 
     Parameters
     ----------

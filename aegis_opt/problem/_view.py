@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._channels import checked_channel
 from aegis_opt.errors import InvalidInput
-from aegis_opt.problem._channel import checked_channel
 from aegis_opt.problem._margin import FloatArray, IntArray
 
 
@@ -96,8 +96,8 @@ class View:
         """The row of `joint` that each value is masked to; a noisy view has none, which is an error."""
         if self._groups is None:
             raise InvalidInput(
-                "this view has a channel and no groups: its masked values are random. Solvers that take noisy "
-                "views: 'ipf', 'convex' and 'integer'"
+                "this view has a channel and no groups: its masked values are random. Solvers that take "
+                "noisy views: 'ipf', 'convex' and 'integer'"
             )
         return self._groups
 

@@ -136,7 +136,7 @@ def round_tables(
     rounding = ROUNDINGS[method]
     if problem.noisy and rounding.function in (hypergeometric, drawn):
         raise RoundingImpossible(
-            f"rounding {method!r} draws the records of known groups, and the views of this problem are noisy; "
+            f"rounding {method!r} draws the records of known groups, and views of this problem are noisy; "
             "use rounding='controlled'"
         )
     if rounding.many is not None:

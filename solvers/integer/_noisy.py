@@ -7,8 +7,8 @@ valid, and the least sum that CP-SAT proves is a bound on the misfit of every wh
 
 References
 ----------
-.. [1] M. A. Duran and I. E. Grossmann, "An outer-approximation algorithm for a class of mixed-integer nonlinear
-   programs", Math. Programming 36 (1986).
+.. [1] M. A. Duran and I. E. Grossmann, "An outer-approximation algorithm for a class of mixed-integer
+   nonlinear programs", Math. Programming 36 (1986).
 """
 
 from __future__ import annotations
@@ -34,19 +34,9 @@ LARGEST = 500
 """Cells of a problem up to which the search is tried."""
 
 _MOST_ROUNDS = 100
-_STEPS = (
-    -8.0,
-    -4.0,
-    -2.0,
-    -1.0,
-    -0.5,
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-)  # first tangents, in standard deviations
+_STEPS = (0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 8.0, -8.0)
+"""Where the first tangents are, in standard deviations from the mean that fits best."""
+
 _LARGEST_COST = 2.0**50
 _UNITS_PER_CUT = 1e8  # what rounding coefficients down may hide, as a share
 
@@ -56,8 +46,8 @@ def solve_noisy_integer(problem: Problem, kind: Misfit, seed: int, deadline: flo
     n, k = problem.shape
     if n * k > LARGEST:
         raise InvalidOption(
-            f"solver 'integer' takes noisy views of up to {LARGEST} cells, and this problem has {n * k:,}: use "
-            "solver='ipf' with rounding='controlled'"
+            f"solver 'integer' takes noisy views of up to {LARGEST} cells, and this problem has {n * k:,}: "
+            "use solver='ipf' with rounding='controlled'"
         )
     require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
     start = time.perf_counter()
@@ -82,7 +72,8 @@ def solve_noisy_integer(problem: Problem, kind: Misfit, seed: int, deadline: flo
             break
     if best is None:
         raise AegisError(
-            "CP-SAT found no whole table within the time limit; allow more, or use solver='ipf' with a rounding"
+            "CP-SAT found no whole table within the time limit; allow more, or use solver='ipf' with a "
+            "rounding"
         )
     gap = _gap(least, bound, kind, problem.total)
     return Solution(
@@ -165,7 +156,7 @@ class _Tangents:
         return J * math.log(J / u) - J + u if J > 0 else u
 
     def _tangent(self, block: int, g: int, u: float) -> None:
-        """cost >= phi(u) + phi'(u) (mean - u), with coefficients rounded down."""
+        """Add cost >= phi(u) + phi'(u) (mean - u), with coefficients rounded down."""
         key = (block, g, round(u, 9))
         if key in self.known:
             return

@@ -172,7 +172,7 @@ class _BlockTotals:
         return v[:, None] * self.cells
 
     def missing(self, x: FloatArray) -> FloatArray:
-        """b - A x."""
+        """Return what is missing: b - A x."""
         left: FloatArray = 1.0 - (x * self.cells).sum(axis=1)
         return left
 
@@ -214,7 +214,7 @@ class _AllTotals:
         return priced
 
     def missing(self, x: FloatArray) -> FloatArray:
-        """b - A x."""
+        """Return what is missing: b - A x."""
         left: FloatArray = self.b - np.einsum("brn,bn->r", self.A, x)
         return left
 
@@ -226,9 +226,7 @@ class _AllTotals:
         schur = np.einsum("brn,bns->rs", self.A, toward, optimize=True)
         needed = np.einsum("brn,bn->r", self.A, free) - missing
         ridged = schur.copy()
-        ridged[np.diag_indices_from(ridged)] += _RIDGE * np.maximum(
-            np.diag(schur), float(np.diag(schur).max())
-        )
+        ridged[np.diag_indices_from(ridged)] += _RIDGE * float(np.diag(schur).max())
         dv = np.linalg.solve(ridged, needed)
         for _ in range(2):  # what the ridge leaves
             dv = dv + np.linalg.solve(ridged, needed - schur @ dv)
@@ -328,7 +326,7 @@ def _reach(now: FloatArray, change: FloatArray, totals: _BlockTotals | _AllTotal
 
 
 def _ratio(counts: FloatArray, mean: FloatArray) -> FloatArray:
-    """counts / mean, 0 where there are no counts."""
+    """Divide counts by their mean; 0 where there are no counts."""
     return np.divide(counts, mean, out=np.zeros_like(mean), where=counts > 0)
 
 

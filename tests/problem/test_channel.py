@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import aegis_opt as ao
-from aegis_opt.problem._channel import not_told_apart
+from aegis_opt._channels import not_told_apart
 
 KEEP = np.array([[0.75, 0.25], [0.25, 0.75]])
 J = np.array([[30.0, 12.0], [14.0, 44.0]])
@@ -63,7 +63,7 @@ def test_wide_noise_is_ill_conditioned_and_not_singular() -> None:
 
 def test_a_view_has_groups_or_a_channel() -> None:
     for arguments in ({}, {"groups": [0, 1], "channel": KEEP}):
-        with pytest.raises(ao.errors.InvalidInput, match="either groups .* or a channel"):
+        with pytest.raises(ao.errors.InvalidInput, match=r"either groups .* or a channel"):
             ao.View(joint=J, **arguments)
     with pytest.raises(ao.errors.InvalidInput, match="needs a joint table"):
         ao.View([0, 1])

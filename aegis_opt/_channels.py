@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aegis_opt._shown import listing, shown
-from aegis_opt.errors import InvalidInput
-from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.errors import AegisError, InvalidInput
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 MOST_ENTRIES = 2**24  # of a channel: 128 MB
 SUM_SLACK = 1e-9  # that the sum of a column may be off 1
@@ -19,7 +22,12 @@ _TAKES_PART = 1e-6  # share of the largest coefficient of a dependency
 
 
 def checked_channel(
-    values: Any, what: str, value_names: Sequence[object] | None = None, *, told_apart: bool = True
+    values: Any,
+    what: str,
+    value_names: Sequence[object] | None = None,
+    *,
+    told_apart: bool = True,
+    error: type[AegisError] = InvalidInput,
 ) -> FloatArray:
     """Copy a channel as a read-only array whose columns sum to 1 exactly; name what is wrong with it.
 
@@ -33,14 +41,14 @@ def checked_channel(
     """
     try:
         T = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what} must be a matrix of numbers: {error}") from error
+    except (TypeError, ValueError) as problem:
+        raise error(f"{what} must be a matrix of numbers: {problem}") from problem
     if T.ndim != 2 or T.size == 0:
-        raise InvalidInput(
+        raise error(
             f"{what} must be a matrix: T[g, a] = P(masked value g | value a); this has {T.ndim} dimension(s)"
         )
     if T.size > MOST_ENTRIES:
-        raise InvalidInput(
+        raise error(
             f"{what} has {T.shape[0]:,} x {T.shape[1]:,} entries, and there is room for {MOST_ENTRIES:,}: "
             "group the values before noise is added, by Bucketize or Generalize"
         )
@@ -48,28 +56,30 @@ def checked_channel(
     bad = ~np.isfinite(T) | (T < 0) | (T > 1 + SUM_SLACK)
     if bad.any():
         g, a = np.argwhere(bad)[0].tolist()
-        raise InvalidInput(
+        raise error(
             f"{what} has {T[g, a]:g} in row {g} for value {shown(names[a])}: probabilities are from 0 to 1"
         )
     sums = T.sum(axis=0)
     if (off := np.abs(sums - 1)).max() > SUM_SLACK:
         a = int(off.argmax())
         hint = " (its rows do: transpose it)" if np.abs(T.sum(axis=1) - 1).max() <= SUM_SLACK else ""
-        raise InvalidInput(
+        raise error(
             f"the columns of {what} must sum to 1, but that of value {shown(names[a])} sums to "
             f"{sums[a]:.10g}{hint}: T[g, a] = P(masked value g | value a)"
         )
     T /= sums
     T.setflags(write=False)
     if told_apart:
-        require_told_apart(T, what, names)
+        require_told_apart(T, what, names, error)
     return T
 
 
-def require_told_apart(T: FloatArray, what: str, names: Sequence[object] | None = None) -> None:
+def require_told_apart(
+    T: FloatArray, what: str, names: Sequence[object], error: type[AegisError] = InvalidInput
+) -> None:
     """Raise where the columns of a channel are linearly dependent, naming the values."""
-    if text := not_told_apart(T, range(T.shape[1]) if names is None else names):
-        raise InvalidInput(
+    if text := not_told_apart(T, names):
+        raise error(
             f"{what} is singular, so that no number of records tells the values apart: {text}. Give these "
             "values different probabilities, or merge them before noise is added"
         )
@@ -107,6 +117,29 @@ def not_told_apart(T: FloatArray, names: Sequence[object]) -> str:
         shares = side / side.sum()
         sides.append(listing([f"{shares[a]:.3g} of {shown(names[a])}" for a in chosen.tolist()]))
     return f"a mixture of {sides[0]} gives the same masked values as a mixture of {sides[1]}"
+
+
+def channel_epsilon(T: FloatArray) -> float:
+    """Epsilon of local differential privacy: the largest log-ratio of two probabilities of a masked value.
+
+    Whatever masked value is seen, no value was more than exp(epsilon) times as likely to give it as another
+    [1]_. It is infinite where a value is ruled out.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan and M. J. Wainwright, "Local privacy and statistical minimax rates", FOCS
+       (2013).
+
+    Examples
+    --------
+    >>> round(channel_epsilon(np.array([[0.75, 0.25], [0.25, 0.75]])), 6) == round(float(np.log(3)), 6)
+    True
+    """
+    most, least = T.max(axis=1), T.min(axis=1)
+    used = most > 0
+    if (least[used] <= 0).any():
+        return float("inf")
+    return float(np.log(most[used] / least[used]).max(initial=0.0))
 
 
 def condition(T: FloatArray) -> float:
