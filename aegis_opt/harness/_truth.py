@@ -20,8 +20,8 @@ from aegis_opt.masks import Configurations, Mask
 from aegis_opt.measures import Measure, get_measure
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.summary import Summary
+from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._masked_counts import open_masked
-from aegis_opt.summary._model import merge_rows
 from aegis_opt.summary._summarize import summary_of
 
 

@@ -22,15 +22,9 @@ from aegis_opt.errors import SummaryError
 from aegis_opt.privacy import AppliedProtection
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
+from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole_counts
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
-from aegis_opt.summary._model import (
-    AttributeSummary,
-    MaskedTable,
-    Summary,
-    check_classes,
-    check_n_values,
-    whole_counts,
-)
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document

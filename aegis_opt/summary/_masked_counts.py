@@ -21,8 +21,9 @@ from aegis_opt.sources._many_values import Policy
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
+from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._domains import PublicDomains
-from aegis_opt.summary._model import MaskedTable, merge_rows
+from aegis_opt.summary._model import MaskedTable
 
 
 class MaskedCounts(NamedTuple):

@@ -6,16 +6,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import is_whole, path_of
+from aegis_opt._options import path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
@@ -23,6 +21,14 @@ from aegis_opt.masks._order import Order, default_order
 from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.sources._counts import Coarsening
+from aegis_opt.summary._count_arrays import (
+    check_classes,
+    check_n_values,
+    merge_rows,
+    numbers_all,
+    whole_counts,
+    whole_numbers,
+)
 from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
@@ -30,9 +36,6 @@ from aegis_opt.summary._shared_data import SharedData, check_configurations, che
 
 if TYPE_CHECKING:
     from aegis_opt.summary._protected import ProtectedSummary
-
-MOST_RECORDS = 2**53
-"""How many records a summary may count: beyond, floating-point numbers do not tell two counts apart."""
 
 _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
@@ -426,7 +429,7 @@ class Summary(SharedData, Displayed):
                     f"{what} has groups for {len(table.groups)} of {n} values and counts of shape "
                     f"{table.joint.shape}, where {shape} was expected"
                 )
-            if not _numbers_all(table.groups, table.n_groups):
+            if not numbers_all(table.groups, table.n_groups):
                 raise SummaryError(f"{what}: the groups must be all of 0 to {table.n_groups - 1}")
             if not np.array_equal(table.joint.sum(axis=0), self.label_counts):
                 raise SummaryError(
@@ -437,95 +440,3 @@ class Summary(SharedData, Displayed):
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
             ):
                 raise SummaryError(f"totals disagree: {what} has other group totals than the histogram")
-
-
-def _numbers_all(groups: IntArray, n_groups: int) -> bool:
-    """Whether groups are all of 0 to n_groups - 1."""
-    if groups.min(initial=0) < 0 or groups.max(initial=-1) != n_groups - 1:
-        return False
-    return bool(np.bincount(groups, minlength=n_groups).all())
-
-
-def merge_rows(table: IntArray, groups: IntArray) -> IntArray:
-    """Add up the rows of a table of counts that belong to the same group.
-
-    Examples
-    --------
-    >>> merge_rows(np.array([[3, 0], [0, 1], [0, 2]]), np.array([0, 0, 1])).tolist()
-    [[3, 1], [0, 2]]
-    """
-    merged = np.zeros((int(groups.max()) + 1, *table.shape[1:]), dtype=np.int64)
-    np.add.at(merged, groups, table)
-    return merged
-
-
-def whole_counts(values: Any, what: str, *, ndim: int) -> IntArray:
-    """Copy `values` as `whole_numbers` does; together they are records, which floats must tell apart."""
-    counts = whole_numbers(values, what, ndim=ndim)
-    largest = int(counts.max())
-    total = int(counts.sum()) if largest * counts.size < 2**63 else sum(counts.ravel().tolist())
-    if total > MOST_RECORDS:
-        raise SummaryError(
-            f"the {what} add up to {total:,} records; at most 2**53 ({MOST_RECORDS:,}) are counted exactly: "
-            "get a whole copy, or take a sample"
-        )
-    return counts
-
-
-def whole_numbers(values: Any, what: str, *, ndim: int, signed: bool = False) -> IntArray:
-    """Copy `values` as a read-only array of numbers from 0, or -2**53, to 2**53; name what is none."""
-    wanted = f"the {what} must be {'a table' if ndim == 2 else 'a list'} of whole numbers"
-    if isinstance(values, list | tuple):
-        # NumPy would take true for 1, and make a text of every number beside a long text
-        odd = next((t for t in _types_in(values, ndim) if t is bool or not issubclass(t, Real)), None)
-        if odd is not None:
-            raise SummaryError(f"{wanted}, not of {odd.__name__}")
-    try:
-        array = np.array(values)
-    except ValueError as error:
-        raise SummaryError(f"the {what} must be a table with rows of equal length") from error
-    if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iufO":
-        raise SummaryError(wanted)
-    if not signed and (array < 0).any():
-        raise SummaryError(
-            f"the {what} has the negative number {_first(array[array < 0])}; counts start at 0"
-        )
-    fits = (array <= MOST_RECORDS) & (array >= -MOST_RECORDS)
-    if not fits.all():
-        raise SummaryError(f"the {what} has the number {_first(array[~fits])}, which is too large")
-    counts = array.astype(np.int64)
-    if (counts != array).any():
-        raise SummaryError(f"the {what} has the fractional number {_first(array[counts != array])}")
-    counts.setflags(write=False)
-    return counts
-
-
-def _first(numbers: npt.NDArray[Any]) -> str:
-    return shown(numbers[:1].tolist()[0])
-
-
-def _types_in(values: Any, ndim: int) -> set[type]:
-    """Return the types of the entries of nested lists, down to the depth of the array they should make."""
-    if ndim == 1:
-        return set(map(type, values))
-    return set().union(
-        *(_types_in(row, ndim - 1) if isinstance(row, list | tuple) else {type(row)} for row in values)
-    )
-
-
-def check_classes(label: str, values: tuple[Any, ...], counts: IntArray) -> None:
-    """Refuse classes that are not distinct, have not one count each, or are fewer than two."""
-    if not 2 <= len(values) == len(set(values)) == len(counts):
-        raise SummaryError(
-            f"the label {shown(label)} needs at least two distinct classes with one count each, not "
-            f"{len(values)} classes and {len(counts)} counts"
-        )
-
-
-def check_n_values(n_values: Any, n_records: int, where: str) -> None:
-    """Refuse a number of values that cannot be: each occurs in a record at least."""
-    if not is_whole(n_values) or not 1 <= n_values <= n_records:
-        raise SummaryError(
-            f"{where} has {shown(n_values)} values by its own account: it must be a whole number from 1 to "
-            f"the number of records, {n_records:,}"
-        )

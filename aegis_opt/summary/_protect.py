@@ -10,8 +10,8 @@ from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy import DifferentialPrivacy, Protection
 from aegis_opt.scores._masked_records import Refinement
+from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._masked_counts import MaskedCounts, includes, listed_values, masked_tables
-from aegis_opt.summary._model import merge_rows
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 
 

@@ -20,7 +20,8 @@ from aegis_opt.errors import SummaryError, UnknownName
 from aegis_opt.masks._order import Order, default_order
 from aegis_opt.privacy import AppliedProtection
 from aegis_opt.problem._margin import IntArray
-from aegis_opt.summary._model import MOST_RECORDS, Summary, check_classes, merge_rows, whole_numbers
+from aegis_opt.summary._count_arrays import MOST_RECORDS, check_classes, merge_rows, whole_numbers
+from aegis_opt.summary._model import Summary
 from aegis_opt.summary._order import check_order
 from aegis_opt.summary._scores import SharedScore
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names

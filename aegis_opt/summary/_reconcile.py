@@ -10,7 +10,8 @@ import numpy as np
 from aegis_opt.errors import SummaryError
 from aegis_opt.masks._order import Order
 from aegis_opt.problem._margin import IntArray
-from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, merge_rows
+from aegis_opt.summary._count_arrays import merge_rows
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 
 if TYPE_CHECKING:
     from aegis_opt.summary._protected import ProtectedSummary

@@ -14,7 +14,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy
 from aegis_opt.summary import ProtectedSummary
-from aegis_opt.summary._model import merge_rows
+from aegis_opt.summary._count_arrays import merge_rows
 
 MASKS = {
     "fine": {"age": ao.Bucketize(width=5), "town": ao.Identity()},

@@ -20,7 +20,7 @@ from aegis_opt.errors import (
 )
 from aegis_opt.masks import Bucketize, Configurations, Generalize, Identity, Suppress
 from aegis_opt.summary import summarize
-from aegis_opt.summary._model import merge_rows
+from aegis_opt.summary._count_arrays import merge_rows
 
 PEOPLE = pd.DataFrame(
     {
