@@ -122,8 +122,8 @@ class NoisySystem:
         assert self.A is not None
         weight = np.sqrt(np.maximum(x, 0.0) / max(self.records, 1e-300))[self.open]
         rows = np.moveaxis(self.A, 1, 2)[self.open]
-        found: FloatArray = np.linalg.lstsq(rows * weight[:, None], g[self.open] * weight, rcond=1e-12)[0]
-        return found
+        found = np.linalg.lstsq(rows * weight[:, None], g[self.open] * weight, rcond=1e-12)[0]
+        return np.asarray(found, dtype=np.float64)
 
     @cached_property
     def warning(self) -> str:
@@ -171,7 +171,7 @@ def require_no_misfit(misfit: Misfit | None) -> None:
 
 def _keeps_labels(view: View) -> bool:
     """Whether the view's label is not masked."""
-    return len(np.unique(view.label_groups)) == view.n_labels == view.joint.shape[1]
+    return bool(len(np.unique(view.label_groups)) == view.n_labels == view.joint.shape[1])
 
 
 def _channel(view: View) -> FloatArray:
@@ -185,7 +185,7 @@ def _flat_channel(view: View) -> FloatArray:
     labels = np.zeros((view.joint.shape[1], view.n_labels))
     labels[view.label_groups, np.arange(view.n_labels)] = 1.0
     _require_room(T.size * labels.size)
-    return np.kron(T, labels)
+    return np.asarray(np.kron(T, labels), dtype=np.float64)
 
 
 def _exact_totals(problem: Problem, blocks: int) -> tuple[FloatArray, FloatArray]:

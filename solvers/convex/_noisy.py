@@ -20,7 +20,7 @@ from aegis_opt._interrupts import interruptible, look_for_ctrl_c
 from aegis_opt.errors import AegisError
 from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import tolerance
-from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._margin import BoolArray, FloatArray
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._problem import Problem
 from aegis_opt.solvers._noisy import PROVED_GAP, NoisySystem, relative_gap
@@ -85,7 +85,7 @@ def _equations(system: NoisySystem) -> tuple[FloatArray, FloatArray]:
     if system.A is not None:
         return np.concatenate(list(system.A), axis=1), system.b
     blocks, n = system.open.shape
-    return np.kron(np.eye(blocks), np.ones((1, n))), system.totals
+    return np.asarray(np.kron(np.eye(blocks), np.ones((1, n))), dtype=np.float64), system.totals
 
 
 def _run(
@@ -129,7 +129,10 @@ def _met(system: NoisySystem, A: FloatArray, b: FloatArray, x: FloatArray) -> Fl
     """Move cells that nearly meet the totals to them."""
     if system.A is None:
         sums = x.sum(axis=1)
-        return x * np.divide(system.totals, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
+        scaled: FloatArray = (
+            x * np.divide(system.totals, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
+        )
+        return scaled
     from scipy import sparse
 
     upper = np.where(system.open.ravel(), np.inf, 0.0)
@@ -152,7 +155,7 @@ def _polished(
         return done, None
     if x.size > LARGEST_POLISHED:
         return None
-    T = np.kron(np.eye(len(x)), system.T)
+    T = np.asarray(np.kron(np.eye(len(x)), system.T), dtype=np.float64)
     cells, v = _active_set(T, system.J.ravel(), A, b, x.ravel(), system.open.ravel(), kind, deadline)
     return cells.reshape(x.shape), v
 
@@ -163,7 +166,7 @@ def _active_set(
     A: FloatArray,
     b: FloatArray,
     x: FloatArray,
-    opened: FloatArray,
+    opened: BoolArray,
     kind: Misfit,
     deadline: float,
 ) -> tuple[FloatArray, FloatArray]:

@@ -187,7 +187,8 @@ class _BlockTotals:
         """Bound, for each block, on how much more likely a record can become."""
         del v
         best = np.where(self.cells > 0, g, -np.inf).max(axis=1)
-        return np.abs(best - (g * x).sum(axis=1)) + np.abs(self.missing(x))
+        bound: FloatArray = np.abs(best - (g * x).sum(axis=1)) + np.abs(self.missing(x))
+        return bound
 
     def shared(self, values: FloatArray) -> FloatArray:
         """Values of the blocks, (B, 1), as they are."""

@@ -142,7 +142,7 @@ def test_epsilons_add_up_over_the_attributes_with_noise() -> None:
     assert found == {"a": pytest.approx(0.5), "b": pytest.approx(0.5), "c": 0.0, "d": math.inf}
     assert configuration.epsilon(domains) == pytest.approx(1.0)
     assert Configuration({"c": ao.Suppress()}).epsilon() == math.inf
-    with pytest.raises(MaskError, match="attribute 'a': .*declare them, or fit the mask"):
+    with pytest.raises(MaskError, match=r"attribute 'a': .*declare them, or fit the mask"):
         configuration.epsilon()
 
 
@@ -180,7 +180,9 @@ def test_a_seed_is_not_part_of_what_is_shared() -> None:
         (lambda: ao.Pram([[1.2, 0.2], [-0.2, 0.8]]), "probabilities are from 0 to 1"),
         (lambda: ao.Pram([[0.5, 0.5], [0.5, 0.5]]), "0, 1 have the same probability"),
         (
-            lambda: ao.Pram(pd.DataFrame([[0.5, 0.5], [0.5, 0.5]], columns=["no", "yes"], index=["no", "yes"])),
+            lambda: ao.Pram(
+                pd.DataFrame([[0.5, 0.5], [0.5, 0.5]], columns=["no", "yes"], index=["no", "yes"])
+            ),
             "'no', 'yes' have the same probability",
         ),
         (lambda: ao.Pram([[0.9, 0.2], [0.1, 0.8]], values=["a"]), "2 x 2, for 1 values"),
@@ -202,10 +204,12 @@ def test_added_noise_is_for_whole_numbers(values: list[object]) -> None:
 def test_what_takes_no_noise_says_so() -> None:
     frame = pd.DataFrame({"x": ["a", "b", "a", "b"], "y": [0, 1, 0, 1]})
     noise = ao.RandomizedResponse(epsilon=1)
-    with pytest.raises(MaskError, match="attribute 'x': .*adds noise.*privacy rules"):
+    with pytest.raises(MaskError, match=r"attribute 'x': .*adds noise.*privacy rules"):
         ao.check_privacy(frame, {"c": {"x": noise}}, [ao.privacy.KAnonymity(1)])
     with pytest.raises(MaskError, match="adds noise"):
-        ao.search(frame, label="y", candidates={"x": [noise, ao.Suppress()]}, require=ao.privacy.KAnonymity(1))
+        ao.search(
+            frame, label="y", candidates={"x": [noise, ao.Suppress()]}, require=ao.privacy.KAnonymity(1)
+        )
 
 
 def test_files_with_mistakes_are_refused() -> None:

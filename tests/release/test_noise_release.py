@@ -104,7 +104,7 @@ def test_columns_are_drawn_independently_of_each_other() -> None:
 
 def test_values_that_are_not_declared_are_refused_or_missing(frame: pd.DataFrame) -> None:
     masks = {"colour": ao.RandomizedResponse(epsilon=1, domain=["red", "green", "blue"], seed=0)}
-    with pytest.raises(MaskError, match="attribute 'colour': .*what becomes of None"):
+    with pytest.raises(MaskError, match=r"attribute 'colour': .*what becomes of None"):
         ao.apply_configuration(frame, masks)
     known = frame.dropna()
     ao.apply_configuration(known, masks)
@@ -139,7 +139,8 @@ def test_sql_has_noise_where_the_dialect_has_a_generator() -> None:
 
 
 def test_a_column_called_like_the_noise_is_kept() -> None:
-    noise_0 = pd.DataFrame({"noise_0": ["a", "b"] * 50, "x": ["a", "b"] * 50})
+    frame = pd.DataFrame({"noise_0": ["a", "b"] * 50, "x": ["a", "b"] * 50})
     mask = ao.RandomizedResponse(epsilon=1, domain=["a", "b"], seed=1)
-    sql = ao.masks.Configuration({"x": mask}).to_sql("duckdb", "noise_0", ["noise_0", "x"])
+    duckdb.register("people", frame)
+    sql = ao.masks.Configuration({"x": mask}).to_sql("duckdb", "people", list(frame))
     assert duckdb.sql(sql).df()["noise_0"].tolist() == ["a", "b"] * 50
