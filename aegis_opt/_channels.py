@@ -111,12 +111,19 @@ def not_told_apart(T: FloatArray, names: Sequence[object]) -> str:
         return ""
     v = directions[-1]
     v = np.where(np.abs(v) > _TAKES_PART * np.abs(v).max(), v, 0.0)
-    sides = []
-    for side in (np.maximum(v, 0.0), np.maximum(-v, 0.0)):
-        chosen = np.flatnonzero(side)
-        shares = side / side.sum()
-        sides.append(listing([f"{shares[a]:.3g} of {shown(names[a])}" for a in chosen.tolist()]))
-    return f"a mixture of {sides[0]} gives the same masked values as a mixture of {sides[1]}"
+    sides = sorted(
+        (np.maximum(v, 0.0), np.maximum(-v, 0.0)), key=lambda s: (np.count_nonzero(s), -s.argmax())
+    )
+    one, other = (_mixture(side / side.sum(), names) for side in sides)
+    return f"{one} gives the same masked values as {other}"
+
+
+def _mixture(shares: FloatArray, names: Sequence[object]) -> str:
+    """Words for a mixture of values."""
+    chosen = np.flatnonzero(shares).tolist()
+    if len(chosen) == 1:
+        return f"value {shown(names[chosen[0]])}"
+    return f"a mixture of {listing([f'{shares[a]:.3g} of {shown(names[a])}' for a in chosen])}"
 
 
 def channel_epsilon(T: FloatArray) -> float:
