@@ -70,16 +70,8 @@ def test_a_label_that_is_a_number(tmp_path: Path, run: Run) -> None:
     masks = {"wide": {"a": ao.Bucketize(width=30)}, "narrow": {"a": ao.Bucketize(width=5)}}
     ao.save_configurations(ao.Configurations(masks), tmp_path / "c.json")
     out = tmp_path / "s.json"
-    given = (
-        "summarize",
-        tmp_path / "t.csv",
-        "--label",
-        "y",
-        "--configurations",
-        tmp_path / "c.json",
-        "-o",
-        out,
-    )
+    options = ("--label", "y", "--configurations", tmp_path / "c.json", "-o", out)
+    given = ("summarize", tmp_path / "t.csv", *options)
     code, _, err = run(*given)
     assert code == 1
     assert "label_bins=4" in err
