@@ -72,7 +72,7 @@ def line(data: Input, target: str, most: int) -> str:
             str(advice.certified),
             str(by_eta2.certified),
             f"{tau:.4f}",
-            f"{rows.max() - rows[advice.best]:.0e}",
+            f"{rows.max() - rows[str(advice.best)]:.0e}",
         ),
         *(f"{(ours - rows).abs().max():.1e}", f"{on_rows / seconds:.1f}"),
     )
