@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ import aegis_opt as ao
 from benchmarks.inputs import machine
 
 LABELS = ("health", "heavy", "cost")
-KINDS = {"cost": "number"}
+KINDS: dict[str, Literal["number"]] = {"cost": "number"}
 
 
 def table(rows: int) -> pd.DataFrame:

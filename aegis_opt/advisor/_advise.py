@@ -353,7 +353,7 @@ def _plain(value: Any) -> Any:
 
 @overload
 def advise(
-    summary: AnySummary,
+    summary: AnySummary | str | os.PathLike[str],
     measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
     solver: SolverName | Reconstructor | None = None,
     scope: Scope | None = None,
@@ -389,25 +389,6 @@ def advise(
 ) -> Advices: ...
 
 
-@overload
-def advise(
-    summary: str | os.PathLike[str],
-    measure: AnyMeasure | Mapping[str, AnyMeasure] = "auto",
-    solver: SolverName | Reconstructor | None = None,
-    scope: Scope | None = None,
-    rounding: RoundingName | None = None,
-    seed: int = 0,
-    *,
-    replicates: int | None = None,
-    histograms: bool | None = None,
-    chance: bool = False,
-    bootstrap: int | None = None,
-    require: PrivacyRule | Iterable[PrivacyRule] | None = None,
-    progress: Progress | bool | None = None,
-    **options: Unpack[OwnOptions],
-) -> Advice | Advices: ...
-
-
 def advise(
     summary: AnySummary | Summaries | str | os.PathLike[str],
     measure: AnyMeasure | Mapping[str, AnyMeasure] = "auto",
@@ -438,10 +419,10 @@ def advise(
     Parameters
     ----------
     summary : Summary, ScoreSummary, ProtectedSummary, Summaries or path
-        What the provider shared. Several labels (`Summaries`) have an advice each, and one ranking for all of
-        them together. Protected counts are reconciled first: the nearest tables without negative
-        counts and of the same label totals. Nothing is certified then, and the ranking has intervals:
-        difference, difference_low, difference_high, rank_low and rank_high.
+        What the provider shared. Several labels (`Summaries`, or a file of them) have an advice each, and one
+        ranking for all of them together. Protected counts are reconciled first: the nearest tables without
+        negative counts and of the same label totals. Nothing is certified then, and the ranking has
+        intervals: difference, difference_low, difference_high, rank_low and rank_high.
     measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,

@@ -41,7 +41,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     scanning = progress(arguments, f"scanning {arguments.source}")
     with stoppable(), scanning as report_progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below
-        summary = summarize(
+        summary: AnySummary | Summaries = summarize(
             arguments.source,
             _labels(arguments),
             arguments.configurations,

@@ -211,14 +211,15 @@ def audit(
       attribute  pinned_cells  pinned_records  small_cells
     0       age          0.75             0.6            3
     """
-    if not isinstance(summary, AnySummary):
-        if not isinstance(summary, Summaries):
-            summary = Summary.load(path_of("summary", summary, "it is a Summary or the path of one"))
-        if isinstance(summary, Summaries):
-            raise InvalidInput(
-                f"an audit is about one label, and this summary has {len(summary)}: audit that of each, such "
-                f"as summaries[{summary.labels[0]!r}]"
-            )
+    given: object = summary
+    if not isinstance(given, AnySummary | Summaries):
+        given = Summary.load(path_of("summary", given, "it is a Summary or the path of one"))
+    if isinstance(given, Summaries):
+        raise InvalidInput(
+            f"an audit is about one label, and this summary has {len(given)}: audit that of each, such as "
+            f"summaries[{given.labels[0]!r}]"
+        )
+    summary = given
     if isinstance(summary, ProtectedSummary):
         raise InvalidInput(
             f"the counts of this summary are protected ({summary.protection.statement()}), so they bound no "

@@ -352,7 +352,7 @@ def _version_of(document: Any) -> int:
     """Return the version of a file that is a summary and can be read."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SummaryError(f'is no summary (its "format" is not "{FORMAT}"): choose another file')
-    version = get_entry(document, "version", int, "the file")
+    version: int = get_entry(document, "version", int, "the file")
     if version > VERSION:
         raise SummaryError(
             f"version {shown(version)} was made by a newer aegis-opt: upgrade aegis-opt to read it"
