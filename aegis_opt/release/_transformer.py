@@ -24,10 +24,12 @@ from aegis_opt.masks import (
     group_attribute,
 )
 from aegis_opt.masks._base import naming
+from aegis_opt.masks._configuration import check_label_mask
 from aegis_opt.masks._parameters import bound_text
 from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, rule_sql
 from aegis_opt.release._apply import checked_configuration, opened_columns
 from aegis_opt.release._frames import ArrayFrame, Frame, MaskedColumn, frame_of
+from aegis_opt.release._label import as_column, as_label, n_classes
 from aegis_opt.release._rows import needed_of
 from aegis_opt.release._values import HandleUnknown, masked_values, outside
 from aegis_opt.sources._names import checked_names
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
 
 
 FrameT = TypeVar("FrameT")
+LabelT = TypeVar("LabelT")
+
+_LABEL = "y"  # what errors call the label, as scikit-learn does
 
 
 class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,11 +73,17 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rule nor a list, one that was not in the training data).
     configurations : Configurations, optional
         What a name is looked up in, so that a search over names has readable results.
+    label : str, optional
+        The column whose mask is for y and not for a column of X; by default the label that the
+        `configurations` name. scikit-learn's pipelines pass y on as it is, so mask it before:
+        ``y = masking.transform_label(y)``.
 
     Attributes
     ----------
     masks_ : dict of str to Mask
-        The masks that were fitted.
+        The masks of X that were fitted.
+    label_mask_ : Mask or None
+        The mask of y; None where the configuration does not mask the label.
     domains_ : dict of str to Domain
         What is known of each masked column: the extent, or the values, of the training data.
     feature_names_in_, n_features_in_ : ndarray of str, int
@@ -96,17 +107,23 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         handle_unknown: HandleUnknown = "error",
         configurations: Configurations | None = None,
+        label: str | None = None,
     ) -> None:
         self.configuration = configuration
         self.handle_unknown = handle_unknown
         self.configurations = configurations
+        self.label = label
 
-    def fit(self, X: object, y: object = None) -> MaskingTransformer:  # noqa: ARG002
-        """Learn the extent of the masked columns."""
+    def fit(self, X: object, y: object = None) -> MaskingTransformer:
+        """Learn the extent of the masked columns, and the classes of y where the label is masked."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         frame = self._frame(X, reset=True)
         names = self._names()
-        configuration = checked_configuration(self._chosen(), names, "the training data")
+        of_columns, self.label_mask_ = self._apart(names)
+        self._label_masking = None
+        if self.label_mask_ is not None and y is not None:
+            self._label_masking = self._fitted_to_label(y)
+        configuration = checked_configuration(of_columns, names, "the training data")
         masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
         columns = _in_memory(frame, places)
@@ -151,6 +168,59 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 masked[places[name]] = (values.labels(), column.codes, values.sql_type)
         return cast("FrameT", frame.replaced(masked))
 
+    def transform_label(self, y: LabelT) -> LabelT:
+        """Return the label masked as the configuration says: a Series or array of the same length.
+
+        Parameters
+        ----------
+        y : array_like, pandas or polars Series
+            Labels, such as those that the transformer was fitted with.
+
+        Returns
+        -------
+        Series, or ndarray for all that is none
+            Unchanged where the configuration does not mask the label.
+
+        Raises
+        ------
+        InvalidInput
+            If the label is masked and the transformer was fitted without y.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from aegis_opt.masks import Blur, Generalize
+        >>> masks = {"age": Blur(10), "health": Generalize({"well": ["good", "fair"], "ill": ["poor"]})}
+        >>> X, y = pd.DataFrame({"age": [10, 20, 30]}), pd.Series(["good", "poor", "fair"], name="health")
+        >>> masking = MaskingTransformer(masks, label="health").fit(X, y)
+        >>> masking.transform_label(y).tolist()
+        ['well', 'ill', 'well']
+        """
+        check_is_fitted(self)
+        if self.label_mask_ is None:
+            return y
+        if self._label_masking is None:
+            raise InvalidInput(
+                "the label is masked, and the transformer was fitted without y: call fit(X, y), so that the "
+                "mask can learn the classes"
+            )
+        masked = self._label_masking.transform(as_column(y, _LABEL))
+        return cast("LabelT", as_label(masked, _LABEL, y))
+
+    def _fitted_to_label(self, y: object) -> MaskingTransformer:
+        """Return what masks y; refuse a mask that leaves one class."""
+        column = as_column(y, _LABEL)
+        masking = MaskingTransformer(
+            {_LABEL: cast("Mask", self.label_mask_)}, handle_unknown=self.handle_unknown
+        )
+        masked = masking.fit_transform(column)
+        if n_classes(masked, _LABEL) < 2 <= n_classes(column, _LABEL):
+            raise MaskError(
+                f"{self.label_mask_!r} leaves one class of y, so nothing is left to predict: use a mask that "
+                "keeps at least two apart"
+            )
+        return masking
+
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
         check_is_fitted(self)
@@ -177,6 +247,29 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"the configuration {self.configuration!r} is a name: pass configurations=..., too"
             )
         return self.configurations[self.configuration]
+
+    def _apart(self, names: Sequence[str]) -> tuple[Configuration | Mapping[str, Mask], Mask | None]:
+        """Return the masks of the columns of X, and that of y."""
+        chosen = self._chosen()
+        label = self.label
+        if label is None and self.configurations is not None:
+            label = self.configurations.label
+        if label is None or not isinstance(chosen, Mapping) or label not in chosen:
+            if self.label is not None and isinstance(chosen, Mapping) and self.configurations is None:
+                known = ", ".join(map(repr, chosen)) or "none"
+                raise ConfigurationError(
+                    f"label names {self.label!r}, which the configuration does not mask (masked: {known}): "
+                    "leave label out, or correct it"
+                )
+            return chosen, None
+        if label in names:
+            raise ConfigurationError(
+                f"{label!r} is the label, and a column of X, too: drop it from X, and pass it as y"
+            )
+        check_label_mask(getattr(chosen, "name", ""), label, chosen)
+        masks = {name: mask for name, mask in chosen.items() if name != label}
+        own = None if isinstance(chosen[label], Identity) else chosen[label]
+        return masks, own
 
     def _frame(self, X: Any, *, reset: bool) -> Frame:
         """Check the columns as scikit-learn does, and return what holds them."""

@@ -93,7 +93,9 @@ class Model(Score):
         estimator = LogisticRegression() if self.estimator is None else self.estimator
         encode = one_hot if self.estimator is None or _takes_sparse(estimator) else _dense_one_hot
         found = Parallel()(
-            delayed(_held_out)(estimator, encode(masked.masked(name, sample)), sample.label, fold, self.folds)
+            delayed(_held_out)(
+                estimator, encode(masked.masked(name, sample)), masked.label(name, sample), fold, self.folds
+            )
             for name in configurations
         )
         return np.array(found)

@@ -63,6 +63,14 @@ class NumbersToShare:
         arrangements: Mapping[str, Arrangement],
     ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
+        label_groups = None
+        if summary.label_masks:
+            label_groups = {
+                name: None
+                if (index := summary.label_mask_of.get(name)) is None
+                else summary.label_masks[index].groups
+                for name in summary.configurations
+            }
         masked = MaskedRecords(
             records,
             {
@@ -71,6 +79,7 @@ class NumbersToShare:
             },
             summary.configurations,
             {name: joint.table.sum(axis=1) for name, joint in counts.attributes.items()},
+            label_groups,
         )
         return ScoreSummary(
             label=summary.label,
@@ -80,20 +89,35 @@ class NumbersToShare:
             },
             configurations=summary.configurations,
             scores={score.name: self._shared(score, masked) for score in self.scores},
+            label_masks=tuple(mask.spec for mask in summary.label_masks),
+            label_mask_of=summary.label_mask_of,
         )
 
     def _measured(self, attribute: AttributeSummary, table: Any) -> MeasuredAttribute:
         tables = [masked.joint for masked in attribute.tables]
-        values = {measure.name: self._rounded(measure.many(tables)) for measure in self.measures}
+        values = {measure.name: self._rounded(measure.each(tables)) for measure in self.measures}
         chance = {}
         if _CHANCE in values:
             chance[_CHANCE] = self._rounded([chance_share(_CHANCE, masked) for masked in tables])
         unmasked = {}
         if self.unmasked:
             unmasked = {m.name: self._rounded([float(m(table))])[0] for m in self.measures}
-        return MeasuredAttribute(tuple(m.spec for m in attribute.tables), values, unmasked, chance)
+        label_masks = tuple(masked.label_mask for masked in attribute.tables)
+        return MeasuredAttribute(
+            tuple(masked.spec for masked in attribute.tables),
+            values,
+            unmasked,
+            chance,
+            label_masks if any(index is not None for index in label_masks) else (),
+        )
 
     def _shared(self, score: Score, masked: MaskedRecords) -> SharedScore:
+        if masked.labels_differ and not score.compares_labels:
+            raise InvalidOption(
+                f"the score {score.name!r} of configurations that mask the label in different ways cannot be "
+                "compared, because it is easier to predict fewer classes: mask the label alike in all "
+                "configurations, share each way apart, or leave out that score"
+            )
         found, names = score.of(masked), list(masked.configurations)
         folds: Mapping[str, tuple[Number, ...]] | None = None
         if found.folds is not None:
@@ -107,7 +131,8 @@ class NumbersToShare:
                 name: {attribute: self._rounded(each[i]) for attribute, each in changed.items()}
                 for i, name in enumerate(names)
             }
-        return SharedScore(score.title, score.monotone, values, folds, stages, changes)
+        monotone = score.monotone and masked.label_groups is None  # merging classes may raise any score
+        return SharedScore(score.title, monotone, values, folds, stages, changes)
 
     def _rounded(self, values: Iterable[float]) -> tuple[Number, ...]:
         """Round to significant digits if asked to; None where there is no number."""
