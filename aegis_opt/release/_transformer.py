@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT")
 LabelT = TypeVar("LabelT")
 
-_LABEL = "y"  # what errors call the label, as scikit-learn does
-
 
 class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Mask columns with what a configuration makes of the training data.
@@ -76,14 +74,14 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     label : str, optional
         The column whose mask is for y and not for a column of X; by default the label that the
         `configurations` name. scikit-learn's pipelines pass y on as it is, so mask it before:
-        ``y = masking.transform_label(y)``.
+        ``y = masking.fit_label(y).transform_label(y)``.
 
     Attributes
     ----------
     masks_ : dict of str to Mask
         The masks of X that were fitted.
     label_mask_ : Mask or None
-        The mask of y; None where the configuration does not mask the label.
+        The mask of y that `fit_label` fitted; None where the configuration does not mask the label.
     domains_ : dict of str to Domain
         What is known of each masked column: the extent, or the values, of the training data.
     feature_names_in_, n_features_in_ : ndarray of str, int
@@ -114,15 +112,16 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.configurations = configurations
         self.label = label
 
-    def fit(self, X: object, y: object = None) -> MaskingTransformer:
-        """Learn the extent of the masked columns, and the classes of y where the label is masked."""
+    def fit(self, X: object, y: object = None) -> MaskingTransformer:  # noqa: ARG002
+        """Learn the extent of the masked columns."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         frame = self._frame(X, reset=True)
         names = self._names()
-        of_columns, self.label_mask_ = self._apart(names)
-        self._label_masking = None
-        if self.label_mask_ is not None and y is not None:
-            self._label_masking = self._fitted_to_label(y)
+        of_columns, label, _ = self._apart()
+        if label in names:
+            raise ConfigurationError(
+                f"{label!r} is the label, and a column of X, too: drop it from X, and pass it as y"
+            )
         configuration = checked_configuration(of_columns, names, "the training data")
         masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
@@ -168,58 +167,69 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 masked[places[name]] = (values.labels(), column.codes, values.sql_type)
         return cast("FrameT", frame.replaced(masked))
 
-    def transform_label(self, y: LabelT) -> LabelT:
-        """Return the label masked as the configuration says: a Series or array of the same length.
+    def fit_label(self, y: object) -> MaskingTransformer:
+        """Learn the classes of the label that the configuration masks; `fit` does not look at y.
 
         Parameters
         ----------
         y : array_like, pandas or polars Series
-            Labels, such as those that the transformer was fitted with.
+            The labels of the training data.
+
+        Returns
+        -------
+        MaskingTransformer
+            Itself, to call `transform_label`.
+
+        Raises
+        ------
+        MaskError
+            If the mask does not fit the classes, or leaves one class.
+        """
+        one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
+        _, label, mask = self._apart()
+        self.label_mask_, self._label_masking = mask, None
+        if mask is None:
+            return self
+        column = as_column(y, label)
+        masking = MaskingTransformer({label: mask}, handle_unknown=self.handle_unknown)
+        masked = masking.fit_transform(column)
+        if n_classes(masked, label) < 2 <= n_classes(column, label):
+            raise MaskError(
+                f"{mask!r} leaves one class of the label {label!r}, so nothing is left to predict: use a "
+                "mask that keeps at least two apart"
+            )
+        self.label_mask_, self._label_masking = masking.masks_[label], masking
+        return self
+
+    def transform_label(self, y: LabelT) -> LabelT:
+        """Return labels masked as the configuration says.
+
+        Parameters
+        ----------
+        y : array_like, pandas or polars Series
+            Labels, such as those of `fit_label`.
 
         Returns
         -------
         Series, or ndarray for all that is none
-            Unchanged where the configuration does not mask the label.
-
-        Raises
-        ------
-        InvalidInput
-            If the label is masked and the transformer was fitted without y.
+            Of the same length; unchanged where the configuration does not mask the label.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from aegis_opt.masks import Blur, Generalize
         >>> masks = {"age": Blur(10), "health": Generalize({"well": ["good", "fair"], "ill": ["poor"]})}
-        >>> X, y = pd.DataFrame({"age": [10, 20, 30]}), pd.Series(["good", "poor", "fair"], name="health")
-        >>> masking = MaskingTransformer(masks, label="health").fit(X, y)
-        >>> masking.transform_label(y).tolist()
+        >>> y = pd.Series(["good", "poor", "fair"], name="health")
+        >>> MaskingTransformer(masks, label="health").fit_label(y).transform_label(y).tolist()
         ['well', 'ill', 'well']
         """
-        check_is_fitted(self)
-        if self.label_mask_ is None:
-            return y
+        if not hasattr(self, "label_mask_"):
+            raise InvalidInput("the classes of the label are not known yet: call fit_label(y) first")
         if self._label_masking is None:
-            raise InvalidInput(
-                "the label is masked, and the transformer was fitted without y: call fit(X, y), so that the "
-                "mask can learn the classes"
-            )
-        masked = self._label_masking.transform(as_column(y, _LABEL))
-        return cast("LabelT", as_label(masked, _LABEL, y))
-
-    def _fitted_to_label(self, y: object) -> MaskingTransformer:
-        """Return what masks y; refuse a mask that leaves one class."""
-        column = as_column(y, _LABEL)
-        masking = MaskingTransformer(
-            {_LABEL: cast("Mask", self.label_mask_)}, handle_unknown=self.handle_unknown
-        )
-        masked = masking.fit_transform(column)
-        if n_classes(masked, _LABEL) < 2 <= n_classes(column, _LABEL):
-            raise MaskError(
-                f"{self.label_mask_!r} leaves one class of y, so nothing is left to predict: use a mask that "
-                "keeps at least two apart"
-            )
-        return masking
+            return y
+        _, label, _ = self._apart()
+        masked = self._label_masking.transform(as_column(y, label))
+        return cast("LabelT", as_label(masked, label, y))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
@@ -248,28 +258,24 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.configurations[self.configuration]
 
-    def _apart(self, names: Sequence[str]) -> tuple[Configuration | Mapping[str, Mask], Mask | None]:
-        """Return the masks of the columns of X, and that of y."""
+    def _apart(self) -> tuple[Configuration | Mapping[str, Mask], str, Mask | None]:
+        """Return the masks of the columns of X, the name of a masked label (or nothing), and its mask."""
         chosen = self._chosen()
         label = self.label
         if label is None and self.configurations is not None:
             label = self.configurations.label
-        if label is None or not isinstance(chosen, Mapping) or label not in chosen:
-            if self.label is not None and isinstance(chosen, Mapping) and self.configurations is None:
-                known = ", ".join(map(repr, chosen)) or "none"
+        if label is None or not isinstance(chosen, Mapping):
+            return chosen, "", None
+        if label not in chosen:
+            if self.label is not None and self.configurations is None:
                 raise ConfigurationError(
-                    f"label names {self.label!r}, which the configuration does not mask (masked: {known}): "
-                    "leave label out, or correct it"
+                    f"label names {label!r}, which the configuration does not mask (masked: "
+                    f"{', '.join(map(repr, chosen)) or 'none'}): leave label out, or correct it"
                 )
-            return chosen, None
-        if label in names:
-            raise ConfigurationError(
-                f"{label!r} is the label, and a column of X, too: drop it from X, and pass it as y"
-            )
+            return chosen, "", None
         check_label_mask(getattr(chosen, "name", ""), label, chosen)
         masks = {name: mask for name, mask in chosen.items() if name != label}
-        own = None if isinstance(chosen[label], Identity) else chosen[label]
-        return masks, own
+        return masks, label, None if isinstance(chosen[label], Identity) else chosen[label]
 
     def _frame(self, X: Any, *, reset: bool) -> Frame:
         """Check the columns as scikit-learn does, and return what holds them."""

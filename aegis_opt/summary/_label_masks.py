@@ -166,4 +166,8 @@ def read_label_masks(
             found.append(LabelMask(spec, groups, labels, get_entry(entry, "counts", list, what)))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error
+        if len(found[-1].groups) != n_classes:
+            raise SummaryError(
+                f"{what} groups {len(found[-1].groups)} classes, but the label has {n_classes}"
+            )
     return tuple(found)

@@ -312,7 +312,8 @@ class Summary(SharedData, Displayed):
         table : int, optional
             Use one of the attribute's masked tables alone, by its number.
         histograms : bool
-            Whether to use the histogram, and the records per class of the label, where they are shared.
+            Whether to use the histogram, where it is shared, and for all views together the records per class
+            of a masked label, where they are.
 
         Returns
         -------
@@ -328,7 +329,7 @@ class Summary(SharedData, Displayed):
         if table is not None:
             tables = (summary.tables[table],)
         return Problem(
-            views=self.views(tables, label_counts=histograms),
+            views=self.views(tables, label_counts=histograms and configuration is None and table is None),
             histogram=summary.histogram if histograms else None,
             row_names=None if values is None else pd.Index(values, dtype=object),
             label_names=None if self.label_values is None else pd.Index(self.label_values, dtype=object),
