@@ -173,7 +173,8 @@ class ByTables:
         if len(deviation.by_replicate) > 1:
             replicates = pd.DataFrame(deviation.by_replicate, columns=list(deviation.configurations))
         deviations = deviation.frame(deviation.each.mean(axis=0))
-        deviations[unknown] = np.nan
+        if unknown:
+            deviations[unknown] = np.nan
         return Advice(
             best=best,
             tied=() if none else deviation.tied,

@@ -116,24 +116,26 @@ class Deviation:
         Where replicates are `drawn` from the distribution of the unknown tables, their 5% and 95% points
         stand there, too.
         """
-        scored = self.by_score
+        scored, ranks = self.by_score, self._ranks(self.standing)
+        order = np.argsort(ranks, kind="stable")
+        pud = np.full(len(self.pud), np.nan) if scored and not known else self.pud
         ranking = pd.DataFrame(
             {
-                "configuration": self.configurations,
-                **({"score": self.score} if scored else {}),
-                "pud": np.full(len(self.pud), np.nan) if scored and not known else self.pud,
-                "pud_low": low,
-                "pud_high": high,
-                "rank": self._ranks(self.standing),
+                "configuration": [self.configurations[i] for i in order.tolist()],
+                **({"score": self.score[order]} if scored else {}),
+                "pud": pud[order],
+                "pud_low": low[order],
+                "pud_high": high[order],
+                "rank": ranks[order],
             }
         )
         if len(self.by_replicate) > 1 and not scored:
             won = np.array([self._ranks(row) == 1 for row in self.by_replicate])
-            ranking["pud_std"] = self.by_replicate.std(axis=0, ddof=1)
-            ranking["wins"] = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
+            ranking["pud_std"] = self.by_replicate.std(axis=0, ddof=1)[order]
+            ranking["wins"] = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)[order]
             if drawn:
-                ranking[["pud_5", "pud_95"]] = np.percentile(self.by_replicate, POINTS, axis=0).T
-        return ranking.sort_values("rank", kind="stable", ignore_index=True)
+                ranking[["pud_5", "pud_95"]] = np.percentile(self.by_replicate, POINTS, axis=0).T[order]
+        return ranking
 
     def spread(self, attribute: int) -> dict[str, float]:
         """Return the 5% and 95% points of the estimates of one attribute."""
@@ -142,8 +144,12 @@ class Deviation:
 
     def frame(self, values: FloatArray) -> pd.DataFrame:
         """Label a configurations x attributes array."""
-        index = pd.Index(self.configurations, name="configuration")
-        return pd.DataFrame(values, index=index, columns=list(self.attributes))
+        index, columns = self._names
+        return pd.DataFrame(values, index=index, columns=columns)
+
+    @cached_property
+    def _names(self) -> tuple[pd.Index, pd.Index]:
+        return pd.Index(self.configurations, name="configuration"), pd.Index(list(self.attributes))
 
     def _ranks(self, values: FloatArray) -> npt.NDArray[np.int64]:
         """Competition ranks (1, 2, 2, 4); values that hardly differ from their predecessor are tied."""

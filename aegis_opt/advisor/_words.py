@@ -172,7 +172,9 @@ def warnings_about_tables(
     question: Question, summary: Summary, estimates: Mapping[str, Estimate], attributes: pd.DataFrame
 ) -> list[str]:
     """What the provider and the reader of the attributes' report should know."""
-    found = _disclosed(summary, attributes.loc[attributes["disclosed"] > 0.999, "attribute"])
+    names, statuses = attributes["attribute"].tolist(), attributes["status"].tolist()
+    disclosed = (attributes["disclosed"].to_numpy() > 0.999).tolist()
+    found = _disclosed(summary, [name for name, all_of_it in zip(names, disclosed, strict=True) if all_of_it])
     found += [
         f"coarsened: {name!r} was {attribute.coarsening_warning}."
         for name, attribute in summary.attributes.items()
@@ -193,12 +195,9 @@ def warnings_about_tables(
             f"no common table: none was found that meets all masked tables of {_list(apart)} together; they "
             "may contradict each other, so nothing is proved about the order or the bounds."
         )
-    missed = {
-        status: attributes[attributes["status"] == status.name]
-        for status in (Status.NOT_CONVERGED, Status.VIOLATED)
-    }
-    for status, rows in missed.items():
-        if len(rows):
+    for status in (Status.NOT_CONVERGED, Status.VIOLATED):
+        if status.name in statuses:
+            rows = attributes[attributes["status"] == status.name]
             miss = f"the tables of {_list(rows['attribute'])} miss known totals by up to "
             miss += f"{rows['residual'].max():.3g} records"
             if status is Status.NOT_CONVERGED:
@@ -245,8 +244,8 @@ def _breaks_totals(solver: Reconstructor) -> str:
 def _outside_bounds(deviation: Deviation, ranking: pd.DataFrame) -> pd.DataFrame:
     """Return the rows whose estimate is outside the proved bounds."""
     slack = NOISE * deviation.size
-    below, above = ranking["pud"] < ranking["pud_low"] - slack, ranking["pud"] > ranking["pud_high"] + slack
-    return ranking[below | above]
+    pud, low, high = (ranking[name].to_numpy() for name in ("pud", "pud_low", "pud_high"))
+    return ranking[(pud < low - slack) | (pud > high + slack)]
 
 
 def _outside_text(outside: pd.DataFrame, ranking: pd.DataFrame) -> str:

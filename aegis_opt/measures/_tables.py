@@ -140,7 +140,9 @@ def add_up(values: Array, axis: int = -1) -> Array:
     A zero-padded stack therefore gives what its tables give one by one.
     """
     # Basic slices of a moved axis are views: nothing is copied, and each step is one addition of arrays.
-    values = np.moveaxis(values, axis, 0)
+    if values.ndim > 1:
+        moved = range(values.ndim)[axis]
+        values = values.transpose(moved, *(i for i in range(values.ndim) if i != moved))
     length = len(values)
     if length == 0:
         return np.zeros(values.shape[1:])

@@ -19,7 +19,11 @@ def given_positions(values: Any, size: int) -> FloatArray:
     >>> given_positions([10, 17, float("nan")], 3).tolist()
     [10.0, 17.0, nan]
     """
-    numbers = _numbers(pd.Index(values)) if np.ndim(values) == 1 else None
+    numbers = None
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
+        numbers = values.copy()
+    elif np.ndim(values) == 1:
+        numbers = _numbers(pd.Index(values))
     if numbers is None:
         raise InvalidInput("positions must be a list of numbers or dates, one per row of the table")
     if len(numbers) != size:

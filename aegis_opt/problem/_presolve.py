@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -115,11 +115,43 @@ def reduce(
     not interchangeable, such as those whose cells have different weights. Where `cells` (n x k) are given,
     all others are known to be 0.
     """
-    keys: Iterable[FloatArray] = _proportions(problem) if proportional else _values(problem)
+    keys: list[FloatArray] = [*(_proportions(problem) if proportional else _values(problem))]
     if marks is not None:
-        keys = chain(keys, marks.T)
+        keys += [*marks.T]
+    if keys:
+        rows = _merged(problem, keys)
+    else:  # what the groups alone tell is the same for all who ask
+        rows = _MERGED.get(problem) or _MERGED.setdefault(problem, _merged(problem, keys))
+    prior, allowed = problem.prior[rows.first], rows.allowed
+    if cells is not None:
+        allowed = allowed & cells[rows.first]
+    weight = None
+    if proportional:
+        weight = problem.histogram
+        if weight is None and problem.given_prior is not None:
+            weight = problem.given_prior.sum(axis=1)
+    return Reduction(
+        problem, rows.class_of, rows.multiplicity, rows.first, weight, rows.margins, prior, allowed
+    )
+
+
+class _Merged(NamedTuple):
+    """The parts of a reduction that follow from classes of rows; it does not hold the problem."""
+
+    class_of: IntArray
+    multiplicity: IntArray
+    first: IntArray
+    margins: tuple[Margin, ...]
+    allowed: BoolArray
+
+
+_MERGED: WeakKeyDictionary[Problem, _Merged] = WeakKeyDictionary()
+"""Classes of rows by their groups alone, for as long as their problem is in use."""
+
+
+def _merged(problem: Problem, keys: Sequence[FloatArray]) -> _Merged:
+    """Merge the rows of equal groups and keys."""
     class_of, first = _classes(problem, keys)
-    multiplicity = np.bincount(class_of)
     margins = []
     for margin in problem.margins:
         if margin.kind == "histogram":
@@ -129,17 +161,8 @@ def reduce(
         else:
             rows, totals = margin.rows[first], margin.totals
         margins.append(Margin(margin.name, rows, margin.columns, totals, margin.kind))
-    prior = problem.prior[first]
-    allowed = open_cells(margins, None if problem.structural_zeros is None else prior == 0)
-    if cells is not None:
-        allowed &= cells[first]
-    weight = None
-    if proportional:
-        weight = problem.histogram
-        if weight is None and problem.given_prior is not None:
-            weight = problem.given_prior.sum(axis=1)
-    kept = tuple(independent(margins))
-    return Reduction(problem, class_of, multiplicity, first, weight, kept, prior, allowed)
+    allowed = open_cells(margins, None if problem.structural_zeros is None else problem.prior[first] == 0)
+    return _Merged(class_of, np.bincount(class_of), first, tuple(independent(margins)), allowed)
 
 
 def independent(margins: Sequence[Margin]) -> Iterator[Margin]:
