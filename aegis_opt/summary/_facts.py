@@ -33,6 +33,8 @@ def facts_of(summary: Summary | ScoreSummary) -> pd.DataFrame:
     else:
         facts += _label(summary)
     facts += _configurations(summary.configurations)
+    if summary.label_mask_of:
+        facts += [("configurations", "masks of the label", "which mask of the label each of them has")]
     if not isinstance(summary, ScoreSummary):
         for name, attribute in summary.attributes.items():
             facts += _tables(summary, name, attribute)
@@ -62,7 +64,7 @@ def _label(summary: Summary) -> Iterator[Fact]:
 
 def _configurations(configurations: Mapping[str, Mapping[str, int]]) -> Iterator[Fact]:
     yield "configurations", "names", listed(list(configurations))
-    yield "configurations", "masks", "which mask of each attribute, and of the label, each of them has"
+    yield "configurations", "masks", "which mask of each attribute each of them has"
 
 
 def _tables(summary: Summary, name: str, attribute: AttributeSummary) -> Iterator[Fact]:
