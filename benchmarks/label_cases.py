@@ -44,7 +44,7 @@ def grouped(values: list[Any], rng: np.random.Generator) -> ao.masks.Mask:
     while len(np.unique(groups)) < 2:
         groups = rng.integers(0, max(2, len(values) - 1), len(values))
     return ao.Generalize(
-        [[f"group {g}", [values[i] for i in np.flatnonzero(groups == g)]] for g in np.unique(groups)]
+        [(f"group {g}", [values[i] for i in np.flatnonzero(groups == g)]) for g in np.unique(groups)]
     )
 
 

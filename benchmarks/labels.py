@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 def judge(frame: pd.DataFrame, label: str, configurations: Masks, measure: str, histograms: bool) -> Judged:
     """Summarise a table, advise, and compare the order with that of the raw table."""
     summary = ao.summarize(frame, label, configurations, histograms=_named(histograms, frame, configurations))
-    advice = ao.advise(summary, measure)
+    advice = ao.advise(summary, ao.get_measure(measure))
     truth = true_deviation(frame, measure, label, configurations)
     ranking = advice.ranking.set_index("configuration").reindex(truth.index)
     largest = max(float(truth.max()), 1e-300)

@@ -116,7 +116,8 @@ def _classes(summary: Summary, mask: LabelMask) -> IntArray | FloatArray:
     """Records of each class of the unmasked label; where unknown, those of a masked one in equal parts."""
     if summary.label_counts is not None:
         return summary.label_counts
-    return (mask.counts / np.bincount(mask.groups))[mask.groups]
+    even: FloatArray = (mask.counts / np.bincount(mask.groups))[mask.groups]
+    return even
 
 
 def _least_information(measure: Measure, found: Estimate) -> float:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -84,6 +84,11 @@ class ScannedCase:
     raw: dict[str, IntArray]  # F(A, Y) of every attribute
     fingerprint: str  # changes with the data and the configurations: results of other data are recognised
     seconds: float  # of the scan and the summary
+
+    @property
+    def label_counts(self) -> IntArray:
+        """Records per class of the label, which the summary has with its histograms."""
+        return cast("IntArray", self.summary.label_counts)
 
     def true_deviation(self, measure: Measure) -> pd.Series:
         """PUD of every configuration; see `true_deviation`."""

@@ -133,7 +133,7 @@ class Measure:
         widths = np.array([np.shape(table)[-1] for table in tables], dtype=np.int64)
         values = np.empty(len(tables))
         for width in np.unique(widths):
-            chosen = np.flatnonzero(widths == width)
+            chosen = np.flatnonzero(widths == width).tolist()
             values[chosen] = self.many([tables[i] for i in chosen])
         return values
 

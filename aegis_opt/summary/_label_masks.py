@@ -119,7 +119,7 @@ def _agree(one: LabelMask, other: LabelMask) -> bool:
         merged = np.zeros(int(common.max()) + 1, dtype=np.int64)
         np.add.at(merged, parts, mask.counts)
         totals.append(merged)
-    return np.array_equal(*totals)
+    return np.array_equal(totals[0], totals[1])
 
 
 def check_label_mask_of(

@@ -533,7 +533,7 @@ class Summary(SharedData, Displayed):
         index = table.label_mask
         if index is None and self.label_counts is not None:
             return self.label_counts
-        if not is_whole(index) or not 0 <= index < len(self.label_masks):
+        if index is None or not is_whole(index) or not 0 <= index < len(self.label_masks):
             raise SummaryError(
                 f"{what} has {_label_mask_text(index)}; the summary has {len(self.label_masks)} of them, "
                 f"numbered from 0, and {'no ' if self.label_counts is None else ''}unmasked classes"

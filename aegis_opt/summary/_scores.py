@@ -216,18 +216,24 @@ class ScoreSummary(SharedData, Displayed):
         sizes = {name: len(attribute.masks) for name, attribute in self.attributes.items()}
         check_configurations(self.configurations, sizes, "mask")
         check_label_mask_of(self.label_mask_of, self.configurations, len(self.label_masks))
-        masked = bool(self.label_masks) or any(a.label_masks for a in self.attributes.values())
-        for name, chosen in self.configurations.items() if masked else ():
-            for attribute, mask in chosen.items():
-                if self.attributes[attribute].label_mask(mask) != self.label_mask_of.get(name):
-                    raise SummaryError(
-                        f"configuration {shown(name)} has numbers of {shown(attribute)} that are about "
-                        "another masked label than its own"
-                    )
+        self._check_label()
         for name, score in self.scores.items():
             score.check(name, self.configurations, sizes)
         if self.privacy is not None:
             self.privacy.check(self.configurations)
+
+    def _check_label(self) -> None:
+        """Refuse a configuration with numbers about another masked label than its own."""
+        if not self.label_masks and not any(a.label_masks for a in self.attributes.values()):
+            return
+        for name, chosen in self.configurations.items():
+            own = self.label_mask_of.get(name)
+            for attribute, mask in chosen.items():
+                if self.attributes[attribute].label_mask(mask) != own:
+                    raise SummaryError(
+                        f"configuration {shown(name)} has numbers of {shown(attribute)} that are about "
+                        "another masked label than its own"
+                    )
 
     @property
     def measures(self) -> tuple[str, ...]:
