@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
     from aegis_opt.masks import (
+        AddNoise,
         Blur,
         Bucketize,
         Configuration,
@@ -57,7 +58,9 @@ if TYPE_CHECKING:
         KeepTop,
         Microaggregate,
         PoolRare,
+        Pram,
         Prefix,
+        RandomizedResponse,
         Suppress,
         TopCode,
         Truncate,
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AddNoise",
     "Advice",
     "Advisor",
     "AegisError",
@@ -94,8 +98,10 @@ __all__ = [
     "KeepTop",
     "Microaggregate",
     "PoolRare",
+    "Pram",
     "Prefix",
     "Problem",
+    "RandomizedResponse",
     "Reconstruction",
     "Status",
     "Summary",
@@ -138,9 +144,9 @@ _NAMES = {  # module: the names taken from it
     "domain": "",
     "errors": "AegisError InfeasibleProblem UnknownSolver",
     "harness": "compare",
-    "masks": "Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity KeepTop "
-    "Microaggregate PoolRare Prefix Suppress TopCode Truncate fit_configuration generate_configurations "
-    "load_configurations save_configurations",
+    "masks": "AddNoise Blur Bucketize Configuration Configurations EraseDigits Generalize Hierarchy Identity "
+    "KeepTop Microaggregate PoolRare Pram Prefix RandomizedResponse Suppress TopCode Truncate "
+    "fit_configuration generate_configurations load_configurations save_configurations",
     "measures": "chi_square g3_error get_measure mutual_information tvd",
     "privacy": "check_privacy search search_curve",
     "problem": "Problem View",

@@ -17,7 +17,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_later", "_blas", "_interrupts", "_draws"),
     ("errors", "_terminal"),
     ("_child", "_options", "_files", "_nan", "_plugins", "_progress", "_display"),
-    ("_flows",),
+    ("_flows", "_channels"),
     ("_json",),
     ("domain",),
     ("sources",),

@@ -18,6 +18,7 @@ from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import Reconciled, check, contradicts_itself, reconcile
 from aegis_opt.problem._consistency import tolerance
 from aegis_opt.problem._margin import FloatArray
+from aegis_opt.problem._misfit import Misfit, misfit_of
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table
 from aegis_opt.solvers.reconstruction import Reconstruction, Status
@@ -42,8 +43,8 @@ class Capabilities:
         Whether its tables meet every total.
     random : bool
         Whether its tables depend on the seed.
-    several_views, masked_label, constraints : bool
-        Whether it takes overlapping views, views of a masked label, further linear constraints.
+    several_views, masked_label, constraints, noise : bool
+        Whether it takes overlapping views, views of a masked label, further linear constraints, noisy views.
     """
 
     norms: tuple[str, ...]
@@ -53,6 +54,7 @@ class Capabilities:
     several_views: bool = True
     masked_label: bool = True
     constraints: bool = False
+    noise: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,8 @@ class Solution:
     """What a solver hands back: a table and what it can say about it.
 
     `distance` is what it minimised, where that is not the solver's own; `choice` and `held_out` say what a
-    solver with a choice chose and why, and `warning` what the caller should know. See `Reconstruction`.
+    solver with a choice chose and why, and `warning` what the caller should know. `misfit` is what was
+    minimised where a view is noisy. See `Reconstruction`.
     """
 
     table: FloatArray
@@ -74,6 +77,7 @@ class Solution:
     choice: str = ""
     held_out: Mapping[str, float] = field(default_factory=dict)
     warning: str = ""
+    misfit: Misfit = "likelihood"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +183,11 @@ class Reconstructor(ABC):
             )
         if len(problem.views) > 1 and not able.several_views:
             raise InvalidOption(f"solver {self.name!r} takes one view, not {len(problem.views)}; use 'ipf'")
+        if problem.noisy and not able.noise:
+            raise InvalidOption(
+                f"solver {self.name!r} takes no noisy views; those that do: 'ipf' (the most likely table), "
+                "'convex', 'integer'"
+            )
         k = problem.shape[1]
         if not able.masked_label and any(view.joint.shape[1] != k for view in problem.views):
             raise InvalidOption(f"solver {self.name!r} takes no masked label; use 'ipf'")
@@ -215,10 +224,13 @@ class Reconstructor(ABC):
         agreed = Reconciled(reconstruction.repaired or problem, reconstruction.changes)
         timed_out = reconstruction.status is Status.TIME_LIMIT
         norm = reconstruction.norm
-        distance = self.distance if norm == self.distance_norm else get_distance(norm)
-        distance = distance.for_problem(agreed.problem)
         X = np.asarray(table, dtype=np.float64)
-        evidence = self._judge(problem, agreed, X, distance, timed_out=timed_out)
+        if agreed.problem.noisy:
+            value = misfit_of(agreed.problem, X, "l2" if norm == "l2" else "likelihood")
+        else:
+            distance = self.distance if norm == self.distance_norm else get_distance(norm)
+            value = distance.for_problem(agreed.problem).value(X, agreed.problem.prior)
+        evidence = self._judge(problem, agreed, X, value, timed_out=timed_out)
         return replace(reconstruction, **evidence, gap=None)
 
     def _certify(
@@ -233,14 +245,19 @@ class Reconstructor(ABC):
             proved, gap = False, None
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()
-        distance = (solution.distance or self.distance).for_problem(agreed.problem)
-        evidence = self._judge(problem, agreed, table, distance, proved=proved, timed_out=solution.timed_out)
+        if agreed.problem.noisy:
+            norm: str = solution.misfit
+            value = misfit_of(agreed.problem, table, solution.misfit)
+        else:
+            distance = (solution.distance or self.distance).for_problem(agreed.problem)
+            norm, value = distance.name, distance.value(table, agreed.problem.prior)
+        evidence = self._judge(problem, agreed, table, value, proved=proved, timed_out=solution.timed_out)
         seconds["check"] = time.perf_counter() - start
         if evidence["status"] in (Status.NOT_CONVERGED, Status.VIOLATED):
             gap = None  # a bound on the distance says nothing about a table that misses totals
         return Reconstruction(
             **evidence,
-            norm=distance.name,
+            norm=norm,
             method=solution.method,
             iterations=solution.iterations,
             seconds=seconds,
@@ -258,7 +275,7 @@ class Reconstructor(ABC):
         problem: Problem,
         agreed: Reconciled,
         table: FloatArray,
-        distance: Distance,
+        objective: float,
         *,
         proved: bool = False,
         timed_out: bool = False,
@@ -280,7 +297,7 @@ class Reconstructor(ABC):
         return {
             "table": problem.labelled(table),
             "status": status,
-            "objective": distance.value(table, agreed.problem.prior),
+            "objective": objective,
             "residual": residual,
             "optimal": status is Status.OPTIMAL,
         }

@@ -50,13 +50,15 @@ class Reconstruction(Displayed):
     status : Status
         Judged by the residual.
     objective : float
-        Distance to the prior in `norm`; see `aegis_opt.distances`.
+        Distance to the prior in `norm`; see `aegis_opt.distances`. Where a view is noisy, the misfit to its
+        counts: "likelihood", in nats (0 where they are as expected), or "l2", in records.
     residual : float
         Largest absolute violation of any constraint, in records.
     norm : str
-        Name of the distance, parameters included: "kl", "l1", "lp=1.5", ...; see `aegis_opt.distances`.
+        Name of the distance, parameters included: "kl", "l1", "lp=1.5", ...; see `aegis_opt.distances`. Where
+        a view is noisy, of the misfit.
     method : str
-        Which path ran: "closed-form", "elimination", "ipf", "newton", "flow", "cp-sat", "CLARABEL", ...
+        Which path ran: "closed-form", "elimination", "ipf", "newton", "em", "flow", "cp-sat", "CLARABEL", ...
     iterations : int
         Passes, steps or solver iterations, as the method counts them.
     seconds : mapping of str to float
@@ -64,7 +66,8 @@ class Reconstruction(Displayed):
     optimal : bool
         Whether it is proved that no table that meets the totals is closer to the prior.
     gap : float or None
-        Relative gap to a proved bound on the objective, where one is known.
+        Relative gap to a proved bound on the objective, where one is known. Of a likelihood, in nats per
+        record: no table makes the average record more likely by more than a factor of exp(gap).
     changes : tuple of str
         What was changed to reconcile contradictory totals; empty otherwise.
     repaired : Problem or None
@@ -150,9 +153,17 @@ class Reconstruction(Displayed):
         ]
         hidden = len(values) > FEW or values.shape[1] > FEW
         gap = "" if self.gap is None else f", relative gap {self.gap:.2g}"
+        noisy = self.problem is not None and bool(self.problem.noisy)
+        sentence = self.status.value
+        distance = "Distance to the prior"
+        if noisy:
+            sentence = sentence.replace("is closer to the prior", "fits the noisy counts better")
+            sentence = sentence.replace("the distance to the prior", "the misfit to the noisy counts")
+            sentence = sentence.replace("no table is closer", "no table fits better")
+            distance = "Misfit to the noisy counts"
         return Card(
             title=f"Reconstruction: {values.shape[0]:,} values x {values.shape[1]:,} labels by {self.method}",
-            conclusion=f"{self.status.name}: {self.status.value}. Distance to the prior ({self.norm}) "
+            conclusion=f"{self.status.name}: {sentence}. {distance} ({self.norm}) "
             f"{self.objective:.6g}{gap}; largest violation of a total {self.residual:.2g} records.",
             columns=columns,
             rows=rows,

@@ -12,6 +12,7 @@ from aegis_opt._options import instance
 from aegis_opt._plugins import load, offers
 from aegis_opt.distances import Distance, NormName
 from aegis_opt.errors import AegisError, InvalidOption, UnknownSolver
+from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import RoundingName
 from aegis_opt.solvers.base import Capabilities, OnConflict, Reconstructor
@@ -137,6 +138,7 @@ class OwnOptions(TypedDict, total=False):
     weights: tuple[float, ...] | None
     entropy: float
     positions: Literal["values", "ranks"]
+    misfit: Misfit | None
 
 
 class SolverOptions(OwnOptions, total=False):

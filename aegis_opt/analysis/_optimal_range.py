@@ -117,6 +117,11 @@ def optimal_extreme(
 def _able(norm: str | Distance, problem: Problem) -> Distance:
     """The distance bound to the problem; one whose optimal tables no linear program describes is refused."""
     distance = get_distance(norm)
+    if problem.noisy:
+        raise InvalidOption(
+            "how far optimal tables vary is known for problems without noisy views only: the table that fits "
+            "noisy counts best is the only one where the channel is well conditioned"
+        )
     if not (distance.strictly_convex or distance.base.name in ("l1", "linf")):
         raise InvalidOption(
             f"how far the optimal tables of the norm {distance.name!r} vary is not known: use 'l1', 'linf' "

@@ -1,5 +1,6 @@
-"""Masks (rules that group the values of an attribute) and configurations of them."""
+"""Masks (rules that group the values of an attribute, or add noise to them) and configurations of them."""
 
+from aegis_opt.masks._add_noise import AddNoise
 from aegis_opt.masks._base import (
     Grouping,
     Identity,
@@ -30,13 +31,18 @@ from aegis_opt.masks._generate import (
 from aegis_opt.masks._hierarchy import Hierarchy
 from aegis_opt.masks._learn import learn_hierarchy
 from aegis_opt.masks._microaggregate import Microaggregate
+from aegis_opt.masks._noise import Channel, NoiseMask
+from aegis_opt.masks._pram import Pram
+from aegis_opt.masks._randomized_response import RandomizedResponse
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
 
 __all__ = [
+    "AddNoise",
     "Blur",
     "Bucketize",
+    "Channel",
     "Configuration",
     "Configurations",
     "EraseDigits",
@@ -48,8 +54,11 @@ __all__ = [
     "Label",
     "Mask",
     "Microaggregate",
+    "NoiseMask",
     "PoolRare",
+    "Pram",
     "Prefix",
+    "RandomizedResponse",
     "Suppress",
     "TopCode",
     "Truncate",

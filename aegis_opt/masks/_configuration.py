@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,10 +17,11 @@ from aegis_opt._options import instance, path_of
 from aegis_opt._shown import listing, shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
-from aegis_opt.masks._base import Identity, Mask, Suppress, mask_from_spec
+from aegis_opt.masks._base import Identity, Mask, Suppress, mask_from_spec, naming
 from aegis_opt.masks._documents import read_document, write_document
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._hierarchy import Hierarchy
+from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._order import Rule, check_orders, normal_orders
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.masks._sql import Dialect, select_sql
@@ -107,6 +109,59 @@ class Configuration(Displayed, Mapping[str, Mask]):
             suppress_below=suppress_below,
             quasi_identifiers=quasi_identifiers,
         )
+
+    def epsilons(self, domains: Mapping[str, Domain] | None = None) -> dict[str, float]:
+        """Return the epsilon of local differential privacy of each masked attribute.
+
+        Parameters
+        ----------
+        domains : mapping of str to Domain, optional
+            The domains of attributes whose noise is neither declared nor fitted.
+
+        Returns
+        -------
+        dict of str to float
+            Infinity for masks without noise, but 0 for `Suppress`, which tells nothing.
+
+        Examples
+        --------
+        >>> from aegis_opt.masks import RandomizedResponse, Suppress
+        >>> noise = RandomizedResponse(epsilon=0.5, domain=["no", "yes"])
+        >>> found = Configuration({"a": noise, "b": noise, "c": Suppress()}).epsilons()
+        >>> {name: round(value, 6) for name, value in found.items()}
+        {'a': 0.5, 'b': 0.5, 'c': 0.0}
+        """
+        known = domains or {}
+        found = {}
+        for name, mask in self.items():
+            with naming(name):
+                if isinstance(mask, NoiseMask):
+                    found[name] = mask.epsilon_for(known.get(name))
+                else:
+                    found[name] = 0.0 if isinstance(mask, Suppress) else math.inf
+        return found
+
+    def epsilon(self, domains: Mapping[str, Domain] | None = None) -> float:
+        """Return the epsilon of local differential privacy of the attributes with noise, all together.
+
+        By composition it is the sum of theirs. Attributes that are masked without noise, or not at all, have
+        no local differential privacy and are not counted; without any noise it is infinite.
+
+        Parameters
+        ----------
+        domains : mapping of str to Domain, optional
+            As of `epsilons`.
+
+        Examples
+        --------
+        >>> from aegis_opt.masks import RandomizedResponse
+        >>> noise = RandomizedResponse(epsilon=0.5, domain=["no", "yes"])
+        >>> round(Configuration({"a": noise, "b": noise}).epsilon(), 6)
+        1.0
+        """
+        noisy = [name for name, mask in self.items() if isinstance(mask, NoiseMask)]
+        found = self.epsilons(domains)
+        return sum((found[name] for name in noisy), 0.0) if noisy else math.inf
 
     def __getitem__(self, attribute: str) -> Mask:
         if attribute not in self._masks:

@@ -18,6 +18,9 @@ def card_of(problem: Problem) -> Card:
     further = f" and {len(problem.constraints):,} further constraints" if problem.constraints else ""
     order = "ordered" if problem.positions is not None else "nominal"
     prior = "uniform" if problem.given_prior is None else "given"
+    noisy = f" {len(problem.noisy)} of the views are noisy: of these only label totals are exact." * bool(
+        problem.noisy
+    )
     rows = [
         [
             margin.name,
@@ -30,13 +33,16 @@ def card_of(problem: Problem) -> Card:
     return Card(
         title=f"Problem: a table of {n:,} values x {k:,} labels with {problem.total:.10g} records",
         conclusion=f"{known:,} totals{further} are known of {n * k:,} cells. The attribute is {order}, and "
-        f"the prior is {prior}.{_labels(problem)}",
+        f"the prior is {prior}.{noisy}{_labels(problem)}",
         columns=["known", "groups", "labels", "records"],
         rows=rows,
         left=["known"],
         more=f"{len(problem.margins) - FEW:,} more in problem.margins." if len(problem.margins) > FEW else "",
         calls=[
-            ("ao.reconstruct(problem)", "finds the table closest to the prior"),
+            (
+                "ao.reconstruct(problem)",
+                f"finds the table {'that fits best' if noisy else 'closest to the prior'}",
+            ),
             ("ao.available_solvers()", "lists the solvers"),
         ],
     )

@@ -28,7 +28,9 @@ class Problem(Displayed):
 
     A table is *feasible* when X >= 0, every view's totals and (where known) the 1-D histogram hold, cells
     with prior 0 are 0, and the extra constraints hold. Solvers look for the feasible table closest to the
-    prior. Each view, the histogram and the prior have 1e-6 to 2^53 records in all, or none.
+    prior; where a view is noisy (`View` with a channel), for the feasible table that fits its counts best,
+    and of the prior only the zeros count. Each view, the histogram and the prior have 1e-6 to 2^53 records in
+    all, or none.
 
     Parameters
     ----------
@@ -182,8 +184,14 @@ class Problem(Displayed):
         )
 
     def with_totals(self, joints: Iterable[npt.ArrayLike], histogram: npt.ArrayLike | None) -> Problem:
-        """Return the same problem with other totals: a joint table for each view, and a histogram."""
-        views = [View(v.groups, joint, v.label_groups) for v, joint in zip(self.views, joints, strict=True)]
+        """Return the same problem with other totals: a joint table for each view, and a histogram.
+
+        Of a noisy view only the label totals are known, a table of one row; its counts are scaled to them.
+        """
+        views = [
+            view.with_joint(joint if view.channel is None else _with_label_totals(view.joint, joint))
+            for view, joint in zip(self.views, joints, strict=True)
+        ]
         return self.with_views(views, histogram)
 
     def with_views(self, views: Sequence[View], histogram: npt.ArrayLike | None) -> Problem:
@@ -228,14 +236,27 @@ class Problem(Displayed):
 
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
-        """Every known total, the views first, the histogram last."""
-        margins = [Margin(f"view {i}", v.groups, v.label_groups, v.joint) for i, v in enumerate(self.views)]
+        """Every total that is known exactly, the views first, the histogram last.
+
+        Of a noisy view these are the label totals.
+        """
+        margins = [
+            Margin(f"view {i}", v.groups, v.label_groups, v.joint)
+            if v.channel is None
+            else _label_totals(v, f"view {i}", self.shape[0])
+            for i, v in enumerate(self.views)
+        ]
         if self.histogram is not None:
             n, k = self.shape
             rows = np.arange(n, dtype=np.int64)
             columns = np.zeros(k, dtype=np.int64)
             margins.append(Margin("histogram", rows, columns, self.histogram[:, None], "histogram"))
         return tuple(margins)
+
+    @cached_property
+    def noisy(self) -> tuple[View, ...]:
+        """The views with a channel, whose counts are random."""
+        return tuple(view for view in self.views if view.channel is not None)
 
     @cached_property
     def support(self) -> npt.NDArray[np.bool_]:
@@ -274,6 +295,7 @@ class Problem(Displayed):
     def __repr__(self) -> str:
         n, k = self.shape
         parts = ["1 view" if len(self.views) == 1 else f"{len(self.views)} views"]
+        parts += [f"{len(self.noisy)} of them noisy"] if self.noisy else []
         parts += ["histogram"] if self.histogram is not None else []
         parts += ["prior"] if self.given_prior is not None else []
         parts += [f"{len(self.constraints)} further constraints"] if self.constraints else []
@@ -286,12 +308,30 @@ class Problem(Displayed):
 
     @cached_property
     def refinement(self) -> IntArray:
-        """Common refinement of all views: rows with the same number are in the same group of every view."""
+        """Common refinement of all views: rows with the same number are in the same group of every view.
+
+        A noisy view tells all rows apart.
+        """
+        if self.noisy:
+            return np.arange(self.shape[0], dtype=np.int64)
         code = np.zeros(self.shape[0], dtype=np.int64)
         for view in self.views:
             code = code * len(view.joint) + view.groups
             code = np.unique(code, return_inverse=True)[1].astype(np.int64)
         return code
+
+
+def _label_totals(view: View, name: str, n_values: int) -> Margin:
+    """What a noisy view tells exactly: how often each (masked) label occurs."""
+    rows = np.zeros(n_values, dtype=np.int64)
+    return Margin(f"{name} (label totals)", rows, view.label_groups, view.joint.sum(axis=0, keepdims=True))
+
+
+def _with_label_totals(noisy: FloatArray, totals: npt.ArrayLike) -> FloatArray:
+    """Scale noisy counts to label totals; counts of a label that had none are spread evenly."""
+    now, wanted = noisy.sum(axis=0), np.asarray(totals, dtype=np.float64).reshape(-1)
+    scaled = noisy * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+    return np.where(now > 0, scaled, wanted / len(noisy))
 
 
 def _require_countable(name: str, records: float) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Mask, Suppress
 from aegis_opt.masks._base import naming
-from aegis_opt.masks._sql import Lookup, SqlColumn, against, masked_column
+from aegis_opt.masks._noise import NoiseMask
+from aegis_opt.masks._sql import Lookup, SqlColumn, against, masked_column, uniform_sql
 from aegis_opt.release._rows import RowsToMask
 from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Fetched
@@ -45,6 +46,9 @@ class DuckDBRows(RowsToMask):
                 columns[name] = Column.of(name, i, str(relation.types[i]), description)
                 sql = _typed(columns[name], str(relation.types[i]))
             selected.append(f"{sql} AS c{i}")
+            mask = masks.get(name)
+            if isinstance(mask, NoiseMask):
+                selected.append(f"{uniform_sql(mask.key(name))} AS {noise_column(i)}")
         return cls(relation.project(", ".join(selected)), names, columns, masks)
 
     def aggregate(self, aggregates: str) -> Fetched:
@@ -55,6 +59,11 @@ class DuckDBRows(RowsToMask):
         """Return the distinct values of a column to mask."""
         column = self.columns[name]
         return column.encode(self.relation.project(column.sql).distinct().fetchnumpy()[column.sql])[1]
+
+    def sql_column(self, name: str, known: Domain) -> SqlColumn:
+        """Return a column to mask, of which a domain is known."""
+        column = self.columns[name]
+        return SqlColumn(column.sql, known.kind, known, noise=noise_column(self.names.index(name)))
 
     def count_outside(self, name: str, low: object, high: object) -> tuple[int, int]:
         """Count the values below `low` or above `high`, and all rows."""
@@ -95,6 +104,11 @@ class DuckDBRows(RowsToMask):
         return masked.project(", ".join(f"c{i}" for i in range(len(self.names))))
 
 
+def noise_column(position: int) -> str:
+    """Return what the uniform numbers are called that the noise of a column is drawn by."""
+    return f"u{position}"
+
+
 def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
     """Return how each column is masked: by a rule if possible, else value by value."""
     known = rows.extents()
@@ -103,7 +117,9 @@ def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
         with naming(name):
             how[name] = "'*'"
             if name in known:  # not one that is suppressed
-                column = SqlColumn(rows.columns[name].sql, known[name].kind, known[name])
+                column = rows.sql_column(name, known[name])
+                if isinstance(mask, NoiseMask):
+                    mask.channel(rows.values(name))  # for its checks
                 how[name] = masked_column(mask, column, partial(rows.values, name))
     return how
 

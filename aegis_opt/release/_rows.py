@@ -11,6 +11,7 @@ from aegis_opt._nan import is_nan
 from aegis_opt.domain import Domain
 from aegis_opt.masks import Generalize, Mask
 from aegis_opt.masks._base import naming
+from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._sql import SqlColumn, rule_sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._engine import Fetched
@@ -49,7 +50,10 @@ class RowsToMask(ABC):
         for name, extent in found.items():
             with naming(name):
                 column = SqlColumn("x", extent.kind, extent)
-                if len(extent.values) and rule_sql(self.masks[name], column) is None:
+                if isinstance(mask := self.masks[name], NoiseMask):
+                    found[name] = self.values(name)
+                    mask.channel(found[name])  # for its checks
+                elif len(extent.values) and rule_sql(self.masks[name], column) is None:
                     found[name] = self.values(name)
         return found
 

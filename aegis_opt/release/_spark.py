@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import SourceError
-from aegis_opt.masks import Configuration, Identity, Suppress
+from aegis_opt.masks import Configuration, Identity, Mask, NoiseMask, Suppress
 from aegis_opt.masks._sql import select_sql
 from aegis_opt.release._rows import RowsToMask
 from aegis_opt.release._suppress import Suppression
@@ -26,6 +28,9 @@ class SparkRows(RowsToMask):
                 f"the Spark DataFrame has columns {alike[0]!r} and {alike[1]!r}, which Spark's SQL cannot "
                 "tell apart: rename one"
             )
+        configuration = Configuration(
+            {name: _seeded(mask) for name, mask in configuration.items()}, configuration.name
+        )
         self.masks = {n: m for n, m in configuration.items() if not isinstance(m, Identity | Suppress)}
         self.configuration = configuration
         types = dict(frame.dtypes)
@@ -63,6 +68,13 @@ class SparkRows(RowsToMask):
         names = engine.names()
         with engine.open([names.index(name) for name in self.columns]) as records:
             return records.query(sql)
+
+
+def _seeded(mask: Mask) -> Mask:
+    """Give noise a seed, so that a DataFrame that Spark computes twice is the same twice."""
+    if isinstance(mask, NoiseMask) and getattr(mask, "seed", None) is None:
+        return replace(mask, seed=secrets.randbits(62))  # type: ignore[call-arg]
+    return mask
 
 
 def suppressed_on_spark(masked: Any, suppression: Suppression) -> Any:

@@ -20,18 +20,19 @@ from aegis_opt.masks import (
     Generalize,
     Identity,
     Mask,
+    NoiseMask,
     Suppress,
     group_attribute,
 )
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._configuration import check_label_mask
 from aegis_opt.masks._parameters import bound_text
-from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, rule_sql
+from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, masked_column, rule_sql
 from aegis_opt.release._apply import checked_configuration, opened_columns
 from aegis_opt.release._frames import ArrayFrame, Frame, MaskedColumn, frame_of
 from aegis_opt.release._label import as_column, as_label, n_classes
 from aegis_opt.release._rows import needed_of
-from aegis_opt.release._values import HandleUnknown, masked_values, outside
+from aegis_opt.release._values import HandleUnknown, masked_values, noisy_column, outside
 from aegis_opt.sources._names import checked_names
 from aegis_opt.sources._small_frames import LARGEST
 
@@ -59,8 +60,9 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Ranges are cut between the least and the greatest value of the training data. A later value beyond them
     belongs to the nearest range, and a warning counts such values. `KeepTop` and `PoolRare` keep the values
-    that are frequent in the training data, and `Microaggregate` its groups. Other rules do not depend on the
-    data. Mappings and hierarchies know the values that they list.
+    that are frequent in the training data, and `Microaggregate` its groups. Noise is drawn anew by each
+    `transform`, from the seed of its mask if it has one. Other rules do not depend on the data. Mappings and
+    hierarchies know the values that they list.
 
     Parameters
     ----------
@@ -139,7 +141,8 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 self.domains_ = opened.rows.needed_domains()
         if self.handle_unknown == "error":
             for name, domain in self.domains_.items():
-                group_attribute(masks[name], name, domain)
+                if not isinstance(masks[name], NoiseMask):  # whose values are checked when they are masked
+                    group_attribute(masks[name], name, domain)
         self.masks_ = masks
         return self
 
@@ -160,6 +163,12 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         }
         for name, column in columns.items():
             with naming(name):
+                mask = masks[name]
+                if isinstance(mask, NoiseMask):
+                    masked[places[name]] = noisy_column(
+                        mask, name, column.domain, column.codes, self.handle_unknown
+                    )
+                    continue
                 now, learnt = self._comparable(column.domain, name)
                 if self._counts_outside(name):
                     _warn_outside(name, column.counts[outside(now, learnt)].sum(), frame.n_rows, learnt)
@@ -326,6 +335,10 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _how(self, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
         """Return how a column is masked by an engine."""
         mask = self.masks_[name]
+        if isinstance(mask, NoiseMask):
+            if self.handle_unknown == "error":
+                mask.channel(rows.values(name))
+            return masked_column(mask, rows.sql_column(name, extent), lambda: extent)
         if not len(extent.values):
             return Lookup.of_missing(mask)
         now, learnt = self._comparable(extent, name)

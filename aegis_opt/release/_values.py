@@ -11,11 +11,21 @@ import pandas as pd
 
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
-from aegis_opt.masks import Blur, Generalize, Grouping, Label, Mask, Microaggregate, TopCode
+from aegis_opt.masks import (
+    Blur,
+    Generalize,
+    Grouping,
+    Label,
+    Mask,
+    Microaggregate,
+    NoiseMask,
+    TopCode,
+)
 from aegis_opt.masks._generalize import ranges_of
 from aegis_opt.masks._mapping import Pairs
+from aegis_opt.masks._noise import uniforms
 from aegis_opt.masks._parameters import some
-from aegis_opt.masks._sql import REAL, TEXT, Lookup, label_texts, label_type
+from aegis_opt.masks._sql import REAL, TEXT, Lookup, label_texts, label_type, noise_type
 
 HandleUnknown = Literal["error", "missing"]
 """What becomes of a value that a mapping or hierarchy does not list."""
@@ -112,3 +122,27 @@ def _listed(
     missing = every.index(None)
     groups, used = pd.factorize(np.array([places.get(v, missing) for v in now.to_list()], dtype=np.int64))
     return MaskedValues(now, Grouping(groups, tuple(every[place] for place in used)), sql_type)
+
+
+def noisy_column(
+    mask: NoiseMask,
+    name: str,
+    now: Domain,
+    codes: npt.NDArray[np.int64],
+    handle_unknown: HandleUnknown,
+) -> tuple[list[Any], npt.NDArray[np.int64], str]:
+    """Draw masked values: those that there are, the place of each record's among them, their type."""
+    unknown = np.zeros(len(now), dtype=bool)
+    if handle_unknown == "missing":
+        unknown = np.array([not mask.knows(now.kind, value) for value in now.to_list()], dtype=bool)
+    present = unknown[: len(now.values)]
+    kept = Domain(now.kind, now.values[~present], now.missing and not unknown[-1])
+    labels = list(mask.channel(kept).labels)
+    sql_type = noise_type(labels)
+    shown: list[Any] = list(label_texts(labels)) if sql_type == TEXT else labels
+    places = np.cumsum(~unknown) - 1
+    known = ~unknown[codes]
+    drawn = np.full(len(codes), len(shown), dtype=np.int64)
+    uniform = uniforms(mask.key(name), len(codes))
+    drawn[known] = mask.drawn(kept, places[codes[known]], uniform[known])
+    return [*shown, None] if unknown.any() else shown, drawn, sql_type

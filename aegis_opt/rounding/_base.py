@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import instance, whole_number
-from aegis_opt.errors import InvalidInput, InvalidOption
+from aegis_opt.errors import InvalidInput, InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._controlled import controlled
@@ -134,6 +134,11 @@ def round_tables(
     if not np.isfinite(fractional).all():
         raise InvalidInput("the table to round holds NaN or infinity")
     rounding = ROUNDINGS[method]
+    if problem.noisy and rounding.function in (hypergeometric, drawn):
+        raise RoundingImpossible(
+            f"rounding {method!r} draws the records of known groups, and views of this problem are noisy; "
+            "use rounding='controlled'"
+        )
     if rounding.many is not None:
         return list(rounding.many(problem, fractional, len(seeds), np.random.default_rng(list(seeds))))
     return [rounding.function(problem, fractional, np.random.default_rng(seed)) for seed in seeds]

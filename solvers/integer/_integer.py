@@ -21,13 +21,16 @@ from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import infeasible, is_infeasible
 from aegis_opt.problem._consistency import require_whole_totals
 from aegis_opt.problem._margin import FloatArray, IntArray
+from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers._noisy import require_no_misfit, require_no_norm
 from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.base import Capabilities, Minimiser, Solution, norms_where
 from aegis_opt.solvers.integer._costs import IntegerSolution
 from aegis_opt.solvers.integer._cp_sat import solve_cp_sat
 from aegis_opt.solvers.integer._flow import obstacle, sides, solve_flow
+from aegis_opt.solvers.integer._noisy import solve_noisy_integer
 
 EngineName = Literal["auto", "flow", "cp-sat"]
 
@@ -57,6 +60,10 @@ class Integer(Minimiser):
         applies.
     time_limit : float, optional
         Seconds for the engine; the best table found by then comes back with status TIME_LIMIT and its gap.
+    misfit : {"likelihood", "l2"}, optional
+        What is minimised where a view is noisy, in place of the distance to the prior: minus the logarithm
+        of the likelihood of its counts (the default), or the sum of squares of counts minus their mean. For
+        up to 500 cells, by CP-SAT; of several best tables, the seed chooses.
 
     Examples
     --------
@@ -68,14 +75,17 @@ class Integer(Minimiser):
 
     name: ClassVar[str] = "integer"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        norms=norms_where(_takes), integer=True, random=True, constraints=True
+        norms=norms_where(_takes), integer=True, random=True, constraints=True, noise=True
     )
 
     engine: EngineName = "auto"
     time_limit: float | None = None
+    misfit: Misfit | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.misfit is not None:
+            one_of("misfit", self.misfit, get_args(Misfit))
         one_of("engine", self.engine, get_args(EngineName))
         if self.time_limit is not None:
             number("time_limit", self.time_limit, above=0, unit="seconds")
@@ -87,9 +97,15 @@ class Integer(Minimiser):
 
     def solve(self, problem: Problem) -> Solution:
         """Return the closest whole table; raise `InfeasibleProblem` where there is none."""
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        if problem.noisy:
+            require_no_norm(self, "l2")
+            if self.engine == "flow":
+                raise InvalidOption("engine 'flow' takes no noisy views: use engine='cp-sat'")
+            return solve_noisy_integer(problem, self.misfit or "likelihood", self.seed, deadline)
+        require_no_misfit(self.misfit)
         require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
         start = time.perf_counter()
-        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
         rng = np.random.default_rng(self.seed)
         distance = self.distance.for_problem(problem)
         reduction = reduced(problem, distance)

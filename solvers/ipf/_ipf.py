@@ -10,6 +10,8 @@ slowly: a linear program then removes the cells that must be 0, and Newton's met
 Newton's method on the dual serves every other distance that is smooth, strictly convex and a sum over cells
 as well (`_separable.py`): of the tables that meet the totals, it then finds the one closest in that.
 
+Where a view is noisy, the most likely table is found, by expectation maximisation (`_em.py`).
+
 Good for: every problem without extra linear constraints; the default. Integrality: by rounding afterwards.
 """
 
@@ -33,7 +35,9 @@ from aegis_opt.problem._feasibility import SUPPORT_SECONDS, fits, incidence, num
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers._noisy import require_no_norm
 from aegis_opt.solvers.base import Capabilities, Minimiser, Solution, norms_where
+from aegis_opt.solvers.ipf._em import solve_noisy
 from aegis_opt.solvers.ipf._newton import maximise_entropy
 from aegis_opt.solvers.ipf._separable import solve_separable
 
@@ -56,7 +60,7 @@ class IPF(Minimiser):
     ----------
     norm : str or Distance
         "kl", the divergence that fitting minimises, or any distance that is smooth, strictly convex and
-        separable, which Newton's method on the dual then minimises.
+        separable, which Newton's method on the dual then minimises. Noisy views take no other.
     tolerance : float
         Largest violation of any total, in records, at which the iteration stops; where there is less than one
         record, as a share of it. Totals of N records cannot be met better than about 1e-15 N in floating
@@ -65,7 +69,7 @@ class IPF(Minimiser):
         Passes (and Newton steps) after which it gives up; the result then says NOT_CONVERGED.
     accelerate : bool
         Whether elimination may come before plain scaling, and Newton's method finish what that has not after
-        20 passes. For the divergence only.
+        20 passes. For the divergence, and for noisy views, whose passes an interior-point method finishes.
     time_limit : float, optional
         Seconds for each problem, after which it gives up as after too many passes.
 
@@ -78,7 +82,7 @@ class IPF(Minimiser):
     """
 
     name: ClassVar[str] = "ipf"
-    capabilities: ClassVar[Capabilities] = Capabilities(norms=norms_where(_takes))
+    capabilities: ClassVar[Capabilities] = Capabilities(norms=norms_where(_takes), noise=True)
     implied_norm: ClassVar[str | None] = "kl"
 
     norm: str | Distance = "kl"
@@ -103,6 +107,9 @@ class IPF(Minimiser):
     def solve(self, problem: Problem) -> Solution:
         """Fit the prior to the totals."""
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        if problem.noisy:
+            require_no_norm(self, "kl")
+            return solve_noisy(problem, self.max_iterations, self.accelerate, deadline)
         small = min(1.0, problem.total)  # of less than one record, the tolerances below are shares
         tolerance = max(self.tolerance * small, 1e-14 * problem.total)
         if self.distance_norm != "kl":

@@ -15,7 +15,7 @@ from programs import skip_or_fail
 from release_zoo import AWKWARD, RULES, assert_agree, expected, fitting
 
 from aegis_opt.domain import Domain
-from aegis_opt.masks import Configuration, Prefix
+from aegis_opt.masks import Configuration, Prefix, RandomizedResponse
 from aegis_opt.release import apply_configuration
 
 TYPES = {
@@ -113,3 +113,13 @@ def test_postgresql_suppresses_the_same_records(connection):
         assert 0 < len(masked) < len(frame)
         left = masked.astype(object).where(masked.notna(), None).itertuples(index=False, name=None)
         assert sorted(connection.execute(sql).fetchall()) == list(left)
+
+
+def test_postgresql_draws_noise_with_the_distribution_of_the_channel(connection):
+    """One number per record, though it is compared several times: within 5 standard deviations."""
+    mask = RandomizedResponse(p=0.7, domain=["a", "b", "c"])
+    connection.execute("CREATE TEMP TABLE noisy AS SELECT 'a' AS x FROM generate_series(1, 20000)")
+    sql = Configuration({"x": mask}).to_sql("postgresql", "noisy")
+    counts = dict(connection.execute(f"SELECT x, count(*) FROM ({sql}) AS m GROUP BY x").fetchall())
+    for value, p in zip("abc", (0.7, 0.15, 0.15), strict=True):
+        assert abs(counts[value] - 20_000 * p) < 5 * (20_000 * p * (1 - p)) ** 0.5

@@ -15,7 +15,16 @@ import pandas as pd
 import pytest
 
 from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Blur, Bucketize, Generalize, Identity, Prefix, Suppress, Truncate
+from aegis_opt.masks import (
+    Blur,
+    Bucketize,
+    Generalize,
+    Identity,
+    Prefix,
+    RandomizedResponse,
+    Suppress,
+    Truncate,
+)
 from aegis_opt.privacy import KAnonymity, TCloseness, check_privacy, search, verify_certificate
 from aegis_opt.release import apply_configuration, source_domains
 from aegis_opt.scores import Race
@@ -157,6 +166,19 @@ def test_a_masked_frame_is_what_duckdb_masks(spark, parquet):
     known = source_domains(parquet, masks)
     for name, domain in source_domains(frame, masks).items():
         assert (domain.kind, domain.to_list()) == (known[name].kind, known[name].to_list()), name
+
+
+def test_noise_on_spark_has_the_distribution_of_the_channel(spark):
+    """The same twice, also without a seed, as Spark may compute a frame twice; within 5 deviations."""
+    frame = spark.sql("SELECT CASE WHEN id % 2 = 0 THEN 'a' ELSE 'b' END AS x, id AS i FROM range(20000)")
+    for mask in (RandomizedResponse(p=0.7, seed=3), RandomizedResponse(p=0.7)):
+        masked = apply_configuration(frame, {"x": mask})
+        one, other = (sorted(masked.collect(), key=lambda row: row.i) for _ in range(2))
+        assert one == other
+        kept = sum(row.x == "ab"[row.i % 2] for row in one)
+        assert abs(kept - 14_000) < 5 * (20_000 * 0.21) ** 0.5
+    with pytest.raises(MaskError, match="what becomes of 'b'"):
+        apply_configuration(frame, {"x": RandomizedResponse(p=0.7, domain=["a"])})
 
 
 def test_a_column_of_many_masked_values_and_one_without_any(spark):

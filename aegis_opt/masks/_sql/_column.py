@@ -30,6 +30,7 @@ class SqlColumn:
     kind: Kind
     domain: Domain | None = None
     assumed: bool = False  # whether the kind is a guess: what is taken for integers may be reals, too
+    noise: str = "u"  # the SQL for a uniform number of each record, where a mask adds noise
 
     @property
     def present(self) -> str:

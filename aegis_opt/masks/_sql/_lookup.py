@@ -13,6 +13,7 @@ from aegis_opt.masks._base import Grouping, Label, Mask
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._mapping import Pairs
 from aegis_opt.masks._microaggregate import Microaggregate
+from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
 from aegis_opt.masks._sql._rules import rule_sql
@@ -118,7 +119,7 @@ def masked_column(mask: Mask, column: SqlColumn, values: Callable[[], Domain]) -
     >>> masked_column(Generalize({"Young": [10, 17]}), column, lambda: Domain.of([10, 17])).case(column)
     "CASE WHEN age IN (10, 17) THEN 'Young' END"
     """
-    if column.domain is not None and not len(column.domain.values):
+    if column.domain is not None and not len(column.domain.values) and not isinstance(mask, NoiseMask):
         return Lookup.of_missing(mask)
     rule = rule_sql(mask, column)
     return Lookup.of(mask, values()) if rule is None else rule

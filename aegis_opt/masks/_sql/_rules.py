@@ -18,9 +18,11 @@ from aegis_opt.masks._buckets import MOST_STEPS, ON_EDGE, Blur, Bucketize
 from aegis_opt.masks._frequent import OTHER, FrequentValues
 from aegis_opt.masks._generalize import Generalize, ranges_of
 from aegis_opt.masks._microaggregate import Microaggregate
+from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, exact, is_temporal
 from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels, steps
 from aegis_opt.masks._sql._literals import REAL, label_texts, label_type, literal
+from aegis_opt.masks._sql._noise import noise_sql
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -46,6 +48,8 @@ def rule_sql(mask: Mask, column: SqlColumn) -> str | None:
         return column.sql
     if isinstance(mask, Generalize) and mask.ranges is None:
         return None
+    if isinstance(mask, NoiseMask):
+        return noise_sql(mask, column)
     mask.group(column.known)  # for its checks
     rule = _rule(mask, column)
     return None if rule is None else f"CASE WHEN {column.present} THEN {rule} END"

@@ -17,8 +17,10 @@ from aegis_opt.masks._buckets import Blur, Bucketize
 from aegis_opt.masks._frequent import FrequentValues
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._microaggregate import Microaggregate
+from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
+from aegis_opt.masks._sql._noise import dialect_uniform_sql, noise_kind
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -116,14 +118,28 @@ def select_sql(
         if attribute not in columns:
             raise UnknownColumn("column", attribute, columns, f"The configuration{called} masks it.")
     known = domains or {}
-    masked = {name: _masked(mask, name, known.get(name)) for name, mask in configuration.items()}
+    noise: dict[str, tuple[str, str]] = {}
+    for name, mask in configuration.items():
+        if isinstance(mask, NoiseMask):
+            noise[name] = _unused(f"noise_{len(noise)}", columns), dialect_uniform_sql(mask, name, dialect)
+    masked = {
+        name: _masked(mask, name, known.get(name), quoted(noise[name][0]) if name in noise else "")
+        for name, mask in configuration.items()
+    }
     suppression = None
     if suppress_below is not None:
         k = whole_number("suppress_below", suppress_below, least=1)
         suppression = k, quasi_identifier_names(quasi_identifiers, configuration, columns)
     elif quasi_identifiers is not None:
         raise InvalidOption("quasi_identifiers are about suppression: pass suppress_below=k, too")
-    return _translated(columns, masked, dialect, table, suppression)
+    return _translated(columns, masked, dialect, table, list(noise.values()), suppression)
+
+
+def _unused(name: str, columns: Sequence[str]) -> str:
+    """Return a name that none of some columns has."""
+    while any(name == column.lower() for column in columns):
+        name += "_"
+    return name
 
 
 def quasi_identifier_names(
@@ -159,7 +175,7 @@ def _names(columns: Sequence[str]) -> list[str]:
     return names
 
 
-def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[Lookup, SqlColumn]:
+def _masked(mask: Mask, name: str, known: Domain | Kind | None, noise: str) -> str | tuple[Lookup, SqlColumn]:
     """Return an expression, or what to look up."""
     assumed = known is None
     with naming(name):
@@ -170,9 +186,9 @@ def _masked(mask: Mask, name: str, known: Domain | Kind | None) -> str | tuple[L
             f"domains={{{name!r}: Domain.of(values)}}, or what source_domains(source, configuration) reads"
         )
     if isinstance(known, Domain):
-        column = SqlColumn(quoted(name), known.kind, known)
+        column = SqlColumn(quoted(name), known.kind, known, noise=noise)
     elif known in KINDS:
-        column = SqlColumn(quoted(name), known, assumed=assumed)
+        column = SqlColumn(quoted(name), known, assumed=assumed, noise=noise)
     else:
         raise InvalidOption(
             f"attribute {name!r}: {known!r} is neither a domain nor a kind ({', '.join(KINDS)})"
@@ -217,6 +233,8 @@ def _assumed_kind(mask: Mask) -> Kind | None:
         case Microaggregate():
             edges, _ = mask.groups()
             return _kind_of(edges or mask.centres)
+        case NoiseMask():
+            return noise_kind(mask)
         case Generalize(mapping=None, ranges=None):
             return "string"
         case Generalize(ranges=None):
@@ -237,6 +255,7 @@ def _translated(
     masked: Mapping[str, str | tuple[Lookup, SqlColumn]],
     dialect: str,
     table: str,
+    noise: Sequence[tuple[str, str]] = (),
     suppression: tuple[int, Sequence[str]] | None = None,
 ) -> str:
     try:
@@ -257,15 +276,20 @@ def _translated(
         items.append(f"{how} AS {quoted(name)}" if how != quoted(name) else how)
     query = sqlglot.parse_one(f"SELECT {', '.join(items)} FROM t {' '.join(joins)}", read="duckdb")
     source: exp.Expr = _named_table(table, dialect)
+    if noise:
+        drawn = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in noise)
+        inner = sqlglot.parse_one(f"SELECT *, {drawn} FROM t", read=_drawn_in(dialect))
+        inner.find(exp.From).set("this", source)  # type: ignore[union-attr]
+        source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("s")))
     if joins:  # a column of the table may be called v or l, too
-        source = exp.alias_(source, "s", table=True)
+        source = source if noise else exp.alias_(source, "s", table=True)
         for reference in query.find_all(exp.Column):
             if not reference.table:
                 reference.set("table", exp.to_identifier("s"))
-    if DIALECTS[dialect] != "duckdb":  # the absolute value is for DuckDB, see `is_nan`
+    if DIALECTS[dialect] != "duckdb":  # the call is for DuckDB, see `is_nan`
         for test in list(query.find_all(exp.IsNan)):
-            if isinstance(test.this, exp.Abs):
-                test.set("this", test.this.this)
+            if test.this.name.lower() == "nextafter":
+                test.set("this", test.this.expressions[0])
     if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
         nan = exp.cast(exp.Literal.string("NaN"), "double")
         for test in list(query.find_all(exp.IsNan)):
@@ -274,6 +298,11 @@ def _translated(
     if suppression is not None:
         query = _without_small_classes(query, columns, *suppression)
     return query.sql(dialect=DIALECTS[dialect], pretty=True)
+
+
+def _drawn_in(dialect: str) -> str:
+    """Return the dialect that uniform numbers are written in, names in double quotes."""
+    return "postgres" if DIALECTS[dialect] == "postgres" else "duckdb"
 
 
 def _without_small_classes(

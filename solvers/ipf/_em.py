@@ -1,0 +1,337 @@
+"""Most likely tables of noisy counts: expectation maximisation, finished by an interior-point method.
+
+Each pass of expectation maximisation [1]_ (known as Richardson-Lucy deconvolution [2]_) multiplies every cell
+by the mean, over the masked values it can become, of how much more of them were counted than expected:
+
+    X(a, y) <- X(a, y) sum over g of T(g, a) J(g, y) / (TX)(g, y).
+
+Label totals hold after the first pass, and the likelihood never falls. It converges slowly where the noise is
+wide, and where cells tend to 0. A primal-dual interior-point method (Newton steps on the optimality
+conditions, x z = mu with mu falling to 0; [3]_) then finishes, all labels together. It also takes the exact
+totals of other views and the histogram, which the passes do not.
+
+References
+----------
+.. [1] A. P. Dempster, N. M. Laird and D. B. Rubin, "Maximum likelihood from incomplete data via the EM
+   algorithm", J. Roy. Statist. Soc. B 39 (1977).
+.. [2] L. B. Lucy, "An iterative technique for the rectification of observed distributions", Astron. J. 79
+   (1974).
+.. [3] S. J. Wright, Primal-Dual Interior-Point Methods, SIAM (1997).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from aegis_opt._blas import one_blas_thread
+from aegis_opt._interrupts import look_for_ctrl_c
+from aegis_opt.problem._conflict import infeasible, is_infeasible
+from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._margin import BoolArray, FloatArray
+from aegis_opt.problem._problem import Problem
+from aegis_opt.solvers._noisy import PROVED_GAP, NoisySystem, relative_gap
+from aegis_opt.solvers.base import Solution
+
+FIRST_PASSES = 20  # of expectation maximisation, before the interior-point method takes over
+ENOUGH = 1e-13  # nats per record: below is rounding error
+_MOST_STEPS = 100
+_MOST_FLOATS = 2**22  # of the matrices that are solved together
+_TO_THE_BOUND = 0.995  # share of the way to the nearest bound that a step goes
+_RIDGE = 1e-13  # relative: exact totals follow from each other, and so may columns of the channel
+_STALLED = 12  # steps without progress
+
+
+def solve_noisy(problem: Problem, max_iterations: int, accelerate: bool, deadline: float) -> Solution:
+    """Find the most likely table of a problem with noisy views."""
+    start = time.perf_counter()
+    system = NoisySystem.of(problem)
+    built = time.perf_counter()
+    with one_blas_thread(system.T.shape[1]):
+        fit = fit_noisy(system, max_iterations, accelerate=accelerate, deadline=deadline)
+    table = system.table(fit.x)
+    if problem.residual(table) > tolerance(problem) and is_infeasible(problem):
+        raise infeasible(problem)
+    gap = relative_gap(system, fit.x, "likelihood", fit.v)
+    return Solution(
+        table=table,
+        method="em",
+        iterations=fit.iterations,
+        proved=gap <= PROVED_GAP,
+        gap=gap,
+        timed_out=gap > PROVED_GAP and time.monotonic() > deadline,
+        seconds={"build": built - start, "solve": time.perf_counter() - built},
+        misfit="likelihood",
+        warning=system.warning,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyFit:
+    """Fitted cells (B, n), multipliers of the exact totals where they were used, and the passes and steps."""
+
+    x: FloatArray
+    v: FloatArray | None
+    iterations: int
+
+
+def fit_noisy(
+    system: NoisySystem, max_iterations: int = 10_000, *, accelerate: bool = True, deadline: float = math.inf
+) -> NoisyFit:
+    """Fit the cells of a system."""
+    if system.A is None:
+        x, iterations = most_likely(
+            system.T,
+            system.J,
+            system.totals,
+            system.open,
+            max_iterations=max_iterations,
+            accelerate=accelerate,
+            deadline=deadline,
+        )
+        return NoisyFit(x, None, iterations)
+    start = _interior_start(system)
+    totals = _AllTotals(system.A, system.b / system.records, system.open)
+    x, v, steps = _interior_point(
+        system.T, system.J / system.records, start, system.open, totals, max_iterations, deadline
+    )
+    return NoisyFit(x * system.records, v, steps)
+
+
+def most_likely(
+    T: FloatArray,
+    J: FloatArray,
+    totals: FloatArray,
+    opened: BoolArray | None = None,
+    *,
+    max_iterations: int = 10_000,
+    accelerate: bool = True,
+    deadline: float = math.inf,
+) -> tuple[FloatArray, int]:
+    """Most likely cells x (B, n) of noisy counts J (B, M) with sum(x[i]) = totals[i]; also the iterations.
+
+    The rows of J are independent problems with one channel T (M, n), whose columns have the same sum.
+
+    Examples
+    --------
+    >>> T = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> most_likely(T, np.array([[60.0, 40.0]]), np.array([100.0]))[0].round(6).tolist()
+    [[70.0, 30.0]]
+    """
+    n = T.shape[1]
+    opened = np.ones((len(J), n), dtype=bool) if opened is None else opened
+    found, most = np.zeros((len(J), n)), 0
+    todo = np.flatnonzero((totals > 0) & (J.sum(axis=1) > 0))
+    size = max(1, _MOST_FLOATS // (n * max(n, len(T))))
+    for first in range(0, len(todo), size):
+        part = todo[first : first + size]
+        shares, cells = J[part] / totals[part, None], opened[part]
+        x = cells / cells.sum(axis=1, keepdims=True)
+        limit = min(FIRST_PASSES, max_iterations) if accelerate else max_iterations
+        x, passes = _maximise_expectation(T, shares, x, limit, deadline)
+        if passes == limit < max_iterations and time.monotonic() < deadline:
+            x = 0.9 * x + 0.1 * cells / cells.sum(axis=1, keepdims=True)
+            ones = _BlockTotals(cells)
+            x, _, steps = _interior_point(T, shares, x, cells, ones, max_iterations - passes, deadline)
+            passes += steps
+        found[part] = x * (totals[part] / x.sum(axis=1))[:, None]
+        most = max(most, passes)
+    return found, most
+
+
+def _maximise_expectation(
+    T: FloatArray, J: FloatArray, x: FloatArray, passes: int, deadline: float
+) -> tuple[FloatArray, int]:
+    """Passes of expectation maximisation, until no record can become more likely; also how many."""
+    weight = J.sum(axis=1, keepdims=True)  # the number of views that tell about a block
+    for done in range(passes):
+        look_for_ctrl_c()
+        grown = _ratio(J, x @ T.T) @ T / weight
+        if float(np.where(x > 0, grown, 0.0).max()) - 1.0 <= ENOUGH or time.monotonic() > deadline:
+            return x, done
+        x = x * grown
+    return x, passes
+
+
+class _BlockTotals:
+    """One equation per block: its cells sum to 1. The blocks are independent of each other."""
+
+    def __init__(self, cells: BoolArray) -> None:
+        self.cells = cells.astype(np.float64)
+        self.start = np.zeros(len(cells))
+
+    def keep(self, chosen: BoolArray) -> _BlockTotals:
+        """The same for some of the blocks."""
+        return _BlockTotals(self.cells[chosen] > 0)
+
+    def priced(self, v: FloatArray) -> FloatArray:
+        """A'v."""
+        return v[:, None] * self.cells
+
+    def missing(self, x: FloatArray) -> FloatArray:
+        """Return what is missing: b - A x."""
+        left: FloatArray = 1.0 - (x * self.cells).sum(axis=1)
+        return left
+
+    def solve(self, H: FloatArray, right: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve H dx + A'dv = right, A dx = missing."""
+        both = np.linalg.solve(H, np.stack([right, self.cells], axis=2))
+        free, toward = both[:, :, 0], both[:, :, 1]
+        dv = ((free * self.cells).sum(axis=1) - missing) / (toward * self.cells).sum(axis=1)
+        return free - dv[:, None] * toward, dv
+
+    def shortfall(self, g: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray:
+        """Bound, for each block, on how much more likely a record can become."""
+        del v
+        best = np.where(self.cells > 0, g, -np.inf).max(axis=1)
+        bound: FloatArray = np.abs(best - (g * x).sum(axis=1)) + np.abs(self.missing(x))
+        return bound
+
+    def shared(self, values: FloatArray) -> FloatArray:
+        """Values of the blocks, (B, 1), as they are."""
+        return values
+
+
+class _AllTotals:
+    """All exact totals, over all blocks together."""
+
+    def __init__(self, A: FloatArray, b: FloatArray, cells: BoolArray) -> None:
+        self.A = A * cells[:, None, :]
+        self.b = b
+        self.cells = cells
+        self.start = np.zeros(len(b))
+
+    def keep(self, chosen: BoolArray) -> _AllTotals:
+        """All blocks end together."""
+        assert chosen.all()
+        return self
+
+    def priced(self, v: FloatArray) -> FloatArray:
+        """A'v."""
+        priced: FloatArray = np.einsum("brn,r->bn", self.A, v)
+        return priced
+
+    def missing(self, x: FloatArray) -> FloatArray:
+        """Return what is missing: b - A x."""
+        left: FloatArray = self.b - np.einsum("brn,bn->r", self.A, x)
+        return left
+
+    def solve(self, H: FloatArray, right: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solve H dx + A'dv = right, A dx = missing, by the Schur complement, which can be singular."""
+        transposed = np.moveaxis(self.A, 1, 2)
+        both = np.linalg.solve(H, np.concatenate([right[:, :, None], transposed], axis=2))
+        free, toward = both[:, :, 0], both[:, :, 1:]
+        schur = np.einsum("brn,bns->rs", self.A, toward, optimize=True)
+        needed = np.einsum("brn,bn->r", self.A, free) - missing
+        ridged = schur.copy()
+        ridged[np.diag_indices_from(ridged)] += _RIDGE * float(np.diag(schur).max())
+        dv = np.linalg.solve(ridged, needed)
+        for _ in range(2):  # what the ridge leaves
+            dv = dv + np.linalg.solve(ridged, needed - schur @ dv)
+        return free - toward @ dv, dv
+
+    def shortfall(self, g: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray:
+        """Bound on how much more likely a record can become, the same for all blocks."""
+        over = max(float((g - self.priced(v))[self.cells].max(initial=0.0)), 0.0)
+        bound = abs(float(v @ self.b) - float((g * x).sum())) + over + float(np.abs(self.missing(x)).max())
+        return np.full(len(x), bound)
+
+    def shared(self, values: FloatArray) -> FloatArray:
+        """The least value of all blocks, for each."""
+        return np.full_like(values, values.min())
+
+
+def _interior_point(
+    T: FloatArray,
+    J: FloatArray,
+    x: FloatArray,
+    opened: BoolArray,
+    totals: _BlockTotals | _AllTotals,
+    max_steps: int,
+    deadline: float,
+) -> tuple[FloatArray, FloatArray, int]:
+    """Minimise -sum of J log(Tx) under totals, from positive x; return cells, multipliers, steps.
+
+    Cells that are closed take no part. Returned is, for each block, the best point that was found.
+    """
+    diagonal = np.arange(T.shape[1])
+    v, z = totals.start, np.where(opened, 1.0, 0.0)
+    found, found_v = np.where(opened, x, 0.0), totals.start.copy()
+    least, stalled = np.full(len(x), np.inf), np.zeros(len(x), dtype=np.int64)
+    left, x = np.arange(len(x)), found.copy()
+    for step in range(min(max_steps, _MOST_STEPS)):
+        look_for_ctrl_c()
+        mean = x @ T.T
+        ratio = _ratio(J, mean)
+        g = ratio @ T
+        shortfall = totals.shortfall(g, x, v)
+        stalled[left] = np.where(shortfall < 0.9 * least[left], 0, stalled[left] + 1)
+        better = shortfall < least[left]
+        found[left[better]], least[left[better]] = x[better], shortfall[better]
+        if isinstance(totals, _AllTotals):
+            found_v = v if better[0] else found_v
+        goes_on = (least[left] > ENOUGH) & (stalled[left] <= _STALLED)
+        if not goes_on.any() or time.monotonic() > deadline:
+            return found, found_v, step
+        if not goes_on.all():
+            left, x, z, J, opened = left[goes_on], x[goes_on], z[goes_on], J[goes_on], opened[goes_on]
+            v, mean, ratio, g, totals = (
+                v[goes_on],
+                mean[goes_on],
+                ratio[goes_on],
+                g[goes_on],
+                totals.keep(goes_on),
+            )
+        H = (T.T[None] * _ratio(ratio, mean)[:, None, :]) @ T
+        H *= opened[:, :, None] & opened[:, None, :]
+        safe = np.where(opened, x, 1.0)
+        least_slope = _RIDGE * H[:, diagonal, diagonal].max(axis=1, keepdims=True)  # where T is singular
+        H[:, diagonal, diagonal] += np.where(opened, np.maximum(z / safe, least_slope), 1.0)
+        dual = np.where(opened, g - totals.priced(v) + z, 0.0)
+        missing = totals.missing(x)
+        count = opened.sum(axis=1, keepdims=True)
+        mu = _centre(x * z, count, totals)
+        # predictor: straight to the solution; corrector: as far towards the centre as that falls short
+        dx, _ = totals.solve(H, np.where(opened, dual - z, 0.0), missing)
+        dz = np.where(opened, -z - z * dx / safe, 0.0)
+        ahead = (x + _reach(x, dx, totals) * dx) * (z + _reach(z, dz, totals) * dz)
+        centre = mu * np.clip(_centre(ahead, count, totals) / np.maximum(mu, 1e-300), 0.0, 1.0) ** 3
+        product = centre - x * z - dx * dz
+        dx, dv = totals.solve(H, np.where(opened, dual + product / safe, 0.0), missing)
+        dz = np.where(opened, (product - z * dx) / safe, 0.0)
+        primal, dual_step = (
+            np.minimum(1.0, _TO_THE_BOUND * _reach(now, change, totals)) for now, change in ((x, dx), (z, dz))
+        )
+        x, z = x + np.where(opened, primal * dx, 0.0), z + dual_step * dz
+        v = v + (dual_step[:, 0] if isinstance(totals, _BlockTotals) else dual_step[0, 0]) * dv
+    return found, found_v, min(max_steps, _MOST_STEPS)
+
+
+def _centre(product: FloatArray, count: FloatArray, totals: _BlockTotals | _AllTotals) -> FloatArray:
+    """Mean of x z over the open cells of each block, or of all of them where blocks are coupled."""
+    sums = product.sum(axis=1, keepdims=True)
+    if isinstance(totals, _AllTotals):
+        return np.full_like(sums, sums.sum() / count.sum())
+    mean: FloatArray = sums / count
+    return mean
+
+
+def _reach(now: FloatArray, change: FloatArray, totals: _BlockTotals | _AllTotals) -> FloatArray:
+    """Longest step of each block, (B, 1), up to a full one, that leaves everything positive."""
+    falling = change < 0
+    ratio = np.where(falling, -now / np.where(falling, change, -1.0), np.inf).min(axis=1, keepdims=True)
+    return totals.shared(np.minimum(ratio, 1.0 / _TO_THE_BOUND))
+
+
+def _ratio(counts: FloatArray, mean: FloatArray) -> FloatArray:
+    """Divide counts by their mean; 0 where there are no counts."""
+    return np.divide(counts, mean, out=np.zeros_like(mean), where=counts > 0)
+
+
+def _interior_start(system: NoisySystem) -> FloatArray:
+    """Positive cells of one record in all."""
+    cells = system.open.astype(np.float64)
+    return cells / max(float(cells.sum()), 1.0)
