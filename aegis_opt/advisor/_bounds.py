@@ -107,7 +107,8 @@ def _purest(summary: Summary, table: MaskedTable) -> IntArray | FloatArray:
     """Table of a view in which the groups of several values are split by label: one row for each label."""
     groups, joint = table.groups, table.joint
     if table.label_mask is not None:
-        return np.diag(_classes(summary, summary.label_masks[table.label_mask]))
+        classes: FloatArray = _classes(summary, summary.label_masks[table.label_mask]).astype(np.float64)
+        return np.diag(classes)
     single = np.bincount(groups, minlength=len(joint)) <= 1
     return np.concatenate([joint[single], np.diag(joint[~single].sum(axis=0))])
 

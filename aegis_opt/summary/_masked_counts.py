@@ -14,7 +14,7 @@ import pandas as pd
 from aegis_opt._options import instance
 from aegis_opt._shown import shown
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
+from aegis_opt.masks import Configurations, Identity, Mask, NoiseMask, group_attribute
 from aegis_opt.masks._configuration import as_configurations, check_label_mask
 from aegis_opt.masks._fit import fitted_attribute
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders
@@ -90,6 +90,11 @@ def _apart(configurations: Configurations, label: str) -> tuple[dict[str, dict[s
         check_label_mask(name, label, configuration)
         masks[name] = dict(configuration)
         own = masks[name].pop(label, Identity())
+        if isinstance(own, NoiseMask):
+            raise ConfigurationError(
+                f"configuration {name!r} adds noise to the label {label!r}, which no summary describes: merge "
+                "classes of the label instead, or leave it unmasked"
+            )
         if own != Identity():
             label_masks[name] = own
     return masks, label_masks

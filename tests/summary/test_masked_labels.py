@@ -156,6 +156,12 @@ def test_an_unfit_mask_of_the_label_names_configuration_and_column(frame: pd.Dat
         ao.summarize(frame, "health", CONFIGURATIONS, order={"health": ["VP", "P", "M", "G", "VG"]})
 
 
+def test_noise_on_the_label_is_refused(frame: pd.DataFrame) -> None:
+    noise = {"c": {"age": ao.Blur(5), "health": ao.RandomizedResponse(epsilon=1.0)}}
+    with pytest.raises(ConfigurationError, match="'c' adds noise to the label 'health'"):
+        ao.summarize(frame, "health", noise)
+
+
 def test_protected_summaries_refuse_a_masked_label(frame: pd.DataFrame) -> None:
     with pytest.raises(InvalidOption, match=r"'two' masks the label 'health'.*apply_configuration"):
         ao.summarize(frame, "health", CONFIGURATIONS, protect=ao.privacy.ControlledRounding(3))
