@@ -92,8 +92,8 @@ def _apart(configurations: Configurations, label: str) -> tuple[dict[str, dict[s
         own = masks[name].pop(label, Identity())
         if isinstance(own, NoiseMask):
             raise ConfigurationError(
-                f"configuration {name!r} adds noise to the label {label!r}, which no summary describes: merge "
-                "classes of the label instead, or leave it unmasked"
+                f"configuration {name!r} adds noise to the label {label!r}, which no summary describes: "
+                "merge classes of the label instead, or leave it unmasked"
             )
         if own != Identity():
             label_masks[name] = own
