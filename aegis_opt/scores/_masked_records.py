@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,8 +51,10 @@ class MaskedRecords:
     ]  # attribute -> for each distinct mask, the group of each value
     configurations: Mapping[str, Mapping[str, int]]  # name -> attribute -> which of its masks
     sizes: Mapping[str, IntArray]  # attribute -> records of each value
-    # configuration -> masked class of each class, None where it masks no label; None where none does
-    label_groups: Mapping[str, IntArray | None] | None = None
+    label_groups: Mapping[str, IntArray] = field(
+        default_factory=dict
+    )  # configuration that masks the label ->
+    # masked class of each class
 
     @property
     def labels_differ(self) -> bool:
@@ -61,11 +63,8 @@ class MaskedRecords:
 
     def label_key(self, configuration: str) -> bytes | None:
         """Return what configurations have in common that merge the same classes of the label."""
-        groups = self._label_groups(configuration)
+        groups = self.label_groups.get(configuration)
         return None if groups is None else groups.tobytes()
-
-    def _label_groups(self, configuration: str) -> IntArray | None:
-        return None if self.label_groups is None else self.label_groups[configuration]
 
     @cached_property
     def exact(self) -> list[Refinement]:
@@ -114,17 +113,16 @@ class MaskedRecords:
 
     def with_masked_label(self, configuration: str, pairs: PairCounts) -> PairCounts:
         """Merge the classes of the label in counts of pairs, as a configuration does."""
-        groups = self._label_groups(configuration)
+        groups = self.label_groups.get(configuration)
         if groups is None:
             return pairs
-        merged = np.zeros((*pairs.labels.shape[:2], int(groups.max()) + 1), dtype=np.int64)
-        for label, group in enumerate(groups):
-            merged[:, :, group] += pairs.labels[:, :, label]
-        return replace(pairs, labels=merged)
+        merging = np.eye(int(groups.max()) + 1, dtype=np.int64)[groups]
+        sums = pairs.label_sums @ merging  # zeros and ones are their own squares
+        return replace(pairs, labels=pairs.labels @ merging, label_sums=sums, label_squares=sums)
 
     def label(self, configuration: str, sample: CodedRecords) -> IntArray:
         """Return the label of records, as a configuration masks it."""
-        groups = self._label_groups(configuration)
+        groups = self.label_groups.get(configuration)
         return sample.label if groups is None else groups[sample.label]
 
     def masked(self, configuration: str, sample: CodedRecords) -> list[IntArray]:

@@ -30,6 +30,7 @@ def facts_of(summary: Summary | ScoreSummary) -> pd.DataFrame:
     if isinstance(summary, ScoreSummary):
         facts += [("label", "name", summary.label)]
         facts += [("label", f"mask {i}", mask_text(spec)) for i, spec in enumerate(summary.label_masks)]
+        facts += [("label", "kind", "a number")] if summary.label_is_number else []
     else:
         facts += _label(summary)
     facts += _configurations(summary.configurations)

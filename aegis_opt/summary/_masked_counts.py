@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -14,19 +14,24 @@ import pandas as pd
 from aegis_opt._options import instance
 from aegis_opt._shown import shown
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, NoiseMask, group_attribute
+from aegis_opt.masks import Configurations, Grouping, Identity, Mask, NoiseMask, group_attribute
 from aegis_opt.masks._configuration import as_configurations, check_label_mask
 from aegis_opt.masks._fit import fitted_attribute
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders
 from aegis_opt.sources import JointCounts, Progress, Scan, open_engine
+from aegis_opt.sources._counts import JointMoments, NumberScan
+from aegis_opt.sources._label_view import LabelBinsOption, LabelView
 from aegis_opt.sources._many_values import Policy
-from aegis_opt.sources._pairs import CountableRecords, IntArray
-from aegis_opt.sources._scan import open_scan
+from aegis_opt.sources._pairs import CountableRecords
+from aegis_opt.sources._scan import open_scans
 from aegis_opt.sources._sql import OTHER
 from aegis_opt.summary._count_arrays import merge_columns, merge_rows
 from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._label_masks import LabelMask
 from aegis_opt.summary._model import MaskedTable
+
+J = TypeVar("J", bound=JointCounts | JointMoments)
+T = TypeVar("T")
 
 
 class MaskedCounts(NamedTuple):
@@ -39,69 +44,118 @@ class MaskedCounts(NamedTuple):
     label_masks: dict[str, Mask]  # of the configurations that mask the label
 
 
+class MaskedMoments(NamedTuple):
+    """Sums of a label that is a number for the attributes that some configuration masks."""
+
+    counts: NumberScan
+    masks: dict[str, dict[str, Mask]]
+    records: CountableRecords  # open for more counts
+
+
 @contextmanager
 def open_masked(
     source: object,
     label: str | None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None,
-    policy: Policy | None = None,
-    memory: str | None = None,
-    progress: Progress | None = None,
-    orders: Mapping[str, Rule] | None = None,
-    public: PublicDomains | None = None,
+    label_bins: LabelBinsOption = None,
 ) -> Iterator[MaskedCounts]:
-    """Count the attributes that some configuration masks; masks and orders are checked."""
+    """Count the attributes that some configuration masks, with a label of classes."""
     given = as_configurations(configurations)
-    check_orders(orders or {}, list(given.values()), "order")
+    views = {label_of(label, given): LabelView.of(label_bins)}
+    with open_labels(source, views, given) as [counted]:
+        yield cast("MaskedCounts", counted)  # what the view asks for
+
+
+def label_of(label: str | None, given: Configurations) -> str:
+    """Return the label that a call or else its configurations name."""
     label = label if label is not None else given.label
     if label is None:
         raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
     instance("label", label, str, "give the name of a column")
     if label == "":
         raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
-    masks, label_masks = _apart(given, label)
-    if label in {**given.order, **(orders or {})}:
-        raise ConfigurationError(
-            f"an order of {label!r} is given, which is the label: tables need no order of its classes; "
-            "remove it"
-        )
+    return label
+
+
+@contextmanager
+def open_labels(
+    source: object,
+    labels: Mapping[str, LabelView],
+    given: Configurations,
+    policy: Policy | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+    orders: Mapping[str, Rule] | None = None,
+    public: PublicDomains | None = None,
+) -> Iterator[list[MaskedCounts | MaskedMoments]]:
+    """Count the attributes that some configuration masks, once for all labels; masks are checked."""
+    check_orders(orders or {}, list(given.values()), "order")
+    masks, label_masks = _apart(given, list(labels))
+    for label in labels:
+        if label in {**given.order, **(orders or {})}:
+            raise ConfigurationError(
+                f"an order of {label!r} is given, which is a label: tables need no order of its classes; "
+                "remove it"
+            )
+        _check_label_view(label, labels[label], label_masks[label])
     engine = open_engine(source, memory)  # once: finding the columns of many files takes time
     known = engine.names()
-    if label not in known:
-        raise UnknownColumn("column", label, known, "It was given as the label.")
+    for label in labels:
+        if label not in known:
+            raise UnknownColumn("column", label, known, "It was given as the label.")
     for name, chosen_masks in masks.items():
         for attribute in chosen_masks:
             if attribute not in known:
                 raise UnknownColumn("column", attribute, known, f"Configuration {name!r} masks it.")
     masked = {attribute for chosen_masks in masks.values() for attribute in chosen_masks}
     chosen = [name for name in known if name in masked]
-    with open_scan(engine, label, chosen, policy or Policy(), memory, progress) as (counts, records):
+    with open_scans(engine, labels, chosen, policy or Policy(), memory, progress) as scanned:
         declared = {**given.order, **(orders or {})}
-        if public:
-            counts = public.of(counts, list(masks.values()), declared)
-        arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
-        yield MaskedCounts(counts, masks, arrangements, records, label_masks)
+        found: list[MaskedCounts | MaskedMoments] = []
+        for counts, records in scanned:
+            if isinstance(counts, Scan) and public:
+                counts = public.of(counts, list(masks.values()), declared)
+            arrangements = _arrangements(counts, list(masks.values()), declared, engine.orders())
+            if isinstance(counts, Scan):
+                found.append(MaskedCounts(counts, masks, arrangements, records, label_masks[counts.label]))
+            else:  # the order of rows matters for tables only
+                found.append(MaskedMoments(counts, masks, records))
+        yield found
 
 
-def _apart(configurations: Configurations, label: str) -> tuple[dict[str, dict[str, Mask]], dict[str, Mask]]:
-    """Return the masks of the attributes, and those of the label."""
-    masks, label_masks = {}, {}
+def _apart(
+    configurations: Configurations, labels: Sequence[str]
+) -> tuple[dict[str, dict[str, Mask]], dict[str, dict[str, Mask]]]:
+    """Return the masks of the attributes, and for each label the masks of the configurations that mask it."""
+    masks: dict[str, dict[str, Mask]] = {}
+    label_masks: dict[str, dict[str, Mask]] = {label: {} for label in labels}
     for name, configuration in configurations.items():
-        check_label_mask(name, label, configuration)
         masks[name] = dict(configuration)
-        own = masks[name].pop(label, Identity())
-        if isinstance(own, NoiseMask):
-            raise ConfigurationError(
-                f"configuration {name!r} adds noise to the label {label!r}, which no summary describes: "
-                "merge classes of the label instead, or leave it unmasked"
-            )
-        if own != Identity():
-            label_masks[name] = own
+        for label in labels:
+            check_label_mask(name, label, configuration)
+            own = masks[name].pop(label, Identity())
+            if isinstance(own, NoiseMask):
+                raise ConfigurationError(
+                    f"configuration {name!r} adds noise to the label {label!r}, which no summary describes: "
+                    "merge classes of the label instead, or leave it unmasked"
+                )
+            if own != Identity():
+                label_masks[label][name] = own
     return masks, label_masks
 
 
+def _check_label_view(label: str, view: LabelView, masks: Mapping[str, Mask]) -> None:
+    """Refuse masks of a label that is read as a number, or whose ranges are its classes."""
+    if masks and view != LabelView():
+        option = "label_kind='number'" if view.kind == "number" else "label_bins"
+        raise ConfigurationError(
+            f"configuration {next(iter(masks))!r} masks the label {label!r}, and {option} reads it in another "
+            f"way: leave out the mask or {option}; a mask such as Bucketize makes classes of numbers by itself"
+        )
+
+
 def _arrangements(
-    counts: Scan,
+    counts: Scan | NumberScan,
     masks: Sequence[Mapping[str, Mask]],
     declared: Mapping[str, Rule],
     typed: Mapping[str, Rule],
@@ -126,34 +180,17 @@ def masked_labels(
     for name, mask in counted.label_masks.items():
         if mask not in indices:
             indices[mask] = len(found)
-            table = _grouped(mask, counts.label, classes, name)
-            if len(table.labels) < 2:
+            fitted, grouping = fitted_groups(mask, counts.label, classes, name)
+            if grouping.n_groups < 2:
                 raise MaskError(
                     f"configuration {name!r} leaves one class of the label {counts.label!r} "
-                    f"({shown(table.labels[0])}), so nothing is left to predict: use a mask that keeps at "
+                    f"({shown(grouping.labels[0])}), so nothing is left to predict: use a mask that keeps at "
                     "least two apart"
                 )
-            spec = (table.mask if kept_values else mask).to_spec()
-            merged = merge_rows(counts.label_counts, table.groups)
-            found.append(LabelMask(spec, table.groups, table.labels, merged))
+            spec = (fitted if kept_values else mask).to_spec()
+            merged = merge_rows(counts.label_counts, grouping.groups)
+            found.append(LabelMask(spec, grouping.groups, grouping.labels, merged))
     return tuple(found), {name: indices[mask] for name, mask in counted.label_masks.items()}
-
-
-class _Grouped(NamedTuple):
-    """A mask, fitted to the values, and what it makes of them."""
-
-    mask: Mask
-    groups: IntArray
-    labels: tuple[Any, ...]
-
-
-def _grouped(mask: Mask, column: str, joint: JointCounts, configuration: str) -> _Grouped:
-    try:
-        fitted = fitted_attribute(mask, column, joint)
-        grouping = group_attribute(fitted, column, joint.domain)
-    except MaskError as error:
-        raise MaskError(f"configuration {configuration!r}, {error}") from error
-    return _Grouped(fitted, grouping.groups, grouping.labels)
 
 
 def masked_tables(
@@ -167,35 +204,66 @@ def masked_tables(
     The columns are merged by the label mask of the configuration, so there is a table for each distinct pair
     of masks.
     """
-    counts, masks, arrangements = counted.counts, counted.masks, counted.arrangements
-    label_mask_of = label_mask_of or {}
+    arrangements = counted.arrangements
+
+    def table(mask: Mask, attribute: str, joint: JointCounts, configuration: str) -> MaskedTable:
+        return _masked_table(mask, attribute, joint, arrangements[attribute], configuration, kept_values)
+
+    found, chosen = each_mask(counted.counts.attributes, counted.masks, table)
+    if not label_mask_of:
+        return found, chosen
+    return with_masked_labels(found, chosen, label_masks, label_mask_of)
+
+
+def with_masked_labels(
+    tables: Mapping[str, list[MaskedTable]],
+    configurations: Mapping[str, Mapping[str, int]],
+    label_masks: Sequence[LabelMask],
+    label_mask_of: Mapping[str, int],
+) -> tuple[dict[str, list[MaskedTable]], dict[str, dict[str, int]]]:
+    """Merge the columns of tables by the label mask of each configuration that has them."""
     found: dict[str, list[MaskedTable]] = {}
+    chosen: dict[str, dict[str, int]] = {name: {} for name in configurations}
+    for attribute, own in tables.items():
+        places: dict[tuple[int, int | None], int] = {}
+        found[attribute] = []
+        for name, indices in configurations.items():
+            index, label_mask = indices[attribute], label_mask_of.get(name)
+            if (index, label_mask) not in places:
+                places[index, label_mask] = len(found[attribute])
+                table = own[index]
+                if label_mask is not None:
+                    joint = merge_columns(table.joint, label_masks[label_mask].groups)
+                    table = replace(table, joint=joint, label_mask=label_mask)
+                found[attribute].append(table)
+            chosen[name][attribute] = places[index, label_mask]
+    return found, chosen
+
+
+def each_mask(
+    attributes: Mapping[str, J],
+    masks: Mapping[str, Mapping[str, Mask]],
+    make: Callable[[Mask, str, J, str], T],
+) -> tuple[dict[str, list[T]], dict[str, dict[str, int]]]:
+    """Make something of every distinct mask of each attribute; also return which each configuration has."""
+    found: dict[str, list[T]] = {}
     chosen: dict[str, dict[str, int]] = {name: {} for name in masks}
-    for attribute, joint in counts.attributes.items():
+    for attribute, joint in attributes.items():
         if not len(joint.domain.values):
             users = ", ".join(name for name, chosen_masks in masks.items() if attribute in chosen_masks)
             raise SourceError(
                 f"column {attribute!r} has only missing values, so there is nothing to mask: remove it from "
                 f"the configurations ({users})"
             )
-        indices: dict[tuple[Mask, int | None], int] = {}
-        merged: dict[Mask, MaskedTable] = {}
-        tables: list[MaskedTable] = []
+        indices: dict[Mask, int] = {}
+        made: list[T] = []
         for name, chosen_masks in masks.items():
-            mask, own = chosen_masks.get(attribute, Identity()), label_mask_of.get(name)
-            if (mask, own) not in indices:
-                indices[mask, own] = len(tables)
-                if mask not in merged:
-                    merged[mask] = _masked_table(
-                        mask, attribute, joint, arrangements[attribute], name, kept_values
-                    )
-                table = merged[mask]
-                if own is not None:
-                    joint_counts = merge_columns(table.joint, label_masks[own].groups)
-                    table = replace(table, joint=joint_counts, label_mask=own)
-                tables.append(table)
-            chosen[name][attribute] = indices[mask, own]
-        found[attribute] = tables
+            mask = chosen_masks.get(attribute, Identity())
+            if mask not in indices:
+                indices[mask] = len(made)
+                made.append(make(mask, attribute, joint, name))
+            chosen[name][attribute] = indices[mask]
+        found[attribute] = made
     return found, chosen
 
 
@@ -207,13 +275,25 @@ def _masked_table(
     configuration: str,
     kept_values: bool,
 ) -> MaskedTable:
-    fitted, groups, labels = _grouped(mask, attribute, joint, configuration)
+    fitted, grouping = fitted_groups(mask, attribute, joint, configuration)
+    groups, labels = grouping.groups, grouping.labels
     if kept_values and joint.coarsening is None:  # else what it names are no values of the source
         mask = fitted
     if arrangement.rows is not None:  # groups are numbered in the order of their first rows
         groups, first = pd.factorize(arrangement.of(groups))
         labels = tuple(labels[group] for group in first)
     return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
+
+
+def fitted_groups(
+    mask: Mask, attribute: str, joint: JointCounts | JointMoments, configuration: str
+) -> tuple[Mask, Grouping]:
+    """Fit a mask to an attribute, and group its values; an error names the configuration."""
+    try:
+        fitted = fitted_attribute(mask, attribute, joint)
+        return fitted, group_attribute(fitted, attribute, joint.domain)
+    except MaskError as error:
+        raise MaskError(f"configuration {configuration!r}, {error}") from error
 
 
 def listed_values(joint: JointCounts, arrangement: Arrangement) -> tuple[Any, ...]:

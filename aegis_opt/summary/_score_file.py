@@ -55,7 +55,7 @@ def _score_entry(score: SharedScore) -> dict[str, Any]:
     return entry
 
 
-def read_scores(document: Any, label: str) -> ScoreSummary:
+def read_scores(document: Any, label: str, *, label_is_number: bool = False) -> ScoreSummary:
     """Read what `score_document` wrote; everything is checked."""
     attributes = get_entry(document, "attributes", dict, "the scores")
     configurations = get_entry(document, "configurations", dict, "the scores")
@@ -74,6 +74,7 @@ def read_scores(document: Any, label: str) -> ScoreSummary:
         scores={name: _score(entry, f"score {shown(name)}") for name, entry in scores.items()},
         label_masks=tuple(masks),
         label_mask_of=get_entry(label_masks, "configurations", dict, "the label masks"),
+        label_is_number=label_is_number,
     )
 
 

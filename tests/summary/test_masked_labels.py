@@ -152,8 +152,16 @@ def test_a_configuration_that_removes_the_label_is_refused(frame: pd.DataFrame) 
 def test_an_unfit_mask_of_the_label_names_configuration_and_column(frame: pd.DataFrame) -> None:
     with pytest.raises(MaskError, match="configuration 'c', attribute 'health'"):
         ao.summarize(frame, "health", {"c": {"health": ao.Blur(5), "age": ao.Blur(5)}})
-    with pytest.raises(ConfigurationError, match=r"order of 'health'.*is the label"):
+    with pytest.raises(ConfigurationError, match=r"order of 'health'.*is a label"):
         ao.summarize(frame, "health", CONFIGURATIONS, order={"health": ["VP", "P", "M", "G", "VG"]})
+
+
+def test_masks_of_a_label_that_is_read_otherwise_are_refused() -> None:
+    people = pd.DataFrame({"a": range(60), "y": np.linspace(0.5, 9.25, 60)})
+    masked = {"c": {"a": ao.Blur(5), "y": ao.Bucketize(width=3)}}
+    for options in ({"label_bins": 4}, {"label_kind": "number"}):
+        with pytest.raises(ConfigurationError, match="'c' masks the label 'y', and label_"):
+            ao.summarize(people, "y", masked, **options)  # type: ignore[call-overload]
 
 
 def test_noise_on_the_label_is_refused(frame: pd.DataFrame) -> None:
@@ -332,7 +340,7 @@ def test_files_without_masked_labels_stay_what_they_were(frame: pd.DataFrame, tm
 
 
 def test_a_label_of_numbers_and_missing_classes(tmp_path: Path) -> None:
-    people = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6], "y": [1.0, 2.0, np.inf, np.nan, 1.0, np.inf]})
+    people = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6], "y": [1.0, 2.0, 3.0, np.nan, 1.0, 3.0]})
     found = ao.summarize(people, "y", {"c": {"a": ao.Blur(2), "y": ao.KeepTop(2)}})
     assert set(found.label_masks[0].labels) >= {None}
     assert found.n_classes == 4
