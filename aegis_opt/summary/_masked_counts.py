@@ -149,8 +149,8 @@ def _check_label_view(label: str, view: LabelView, masks: Mapping[str, Mask]) ->
     if masks and view != LabelView():
         option = "label_kind='number'" if view.kind == "number" else "label_bins"
         raise ConfigurationError(
-            f"configuration {next(iter(masks))!r} masks the label {label!r}, and {option} reads it in another "
-            f"way: leave out the mask or {option}; a mask such as Bucketize makes classes of numbers by itself"
+            f"configuration {next(iter(masks))!r} masks the label {label!r}, and {option} reads it in "
+            f"another way: leave out the mask, or {option}"
         )
 
 
