@@ -51,10 +51,8 @@ class MaskedRecords:
     ]  # attribute -> for each distinct mask, the group of each value
     configurations: Mapping[str, Mapping[str, int]]  # name -> attribute -> which of its masks
     sizes: Mapping[str, IntArray]  # attribute -> records of each value
-    label_groups: Mapping[str, IntArray] = field(
-        default_factory=dict
-    )  # configuration that masks the label ->
-    # masked class of each class
+    # of the configurations that mask the label, the masked class of each class
+    label_groups: Mapping[str, IntArray] = field(default_factory=dict)
 
     @property
     def labels_differ(self) -> bool:
