@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole_counts
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
+from aegis_opt.summary._label_masks import read_label_masks
 from aegis_opt.summary._labels import MOST_LABELS
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
@@ -35,9 +37,8 @@ from aegis_opt.summary._summaries import Summaries
 FORMAT = "aegis-opt-summary"
 VERSION = 7
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts, version 6 labels that are numbers,
-version 7 several labels. The lowest version that holds what a file needs is written, so that older readers
-read it."""
+privacy figures, version 5 protected counts, version 6 masked labels and labels that are numbers, version 7
+several labels. The lowest version that holds what a file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -141,7 +142,8 @@ def document_of(summary: AnyDocument) -> dict[str, Any]:
     if isinstance(summary, ProtectedSummary):
         return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
-        version = 6 if summary.label_is_number else 2 if summary.privacy is None else 4
+        newest = summary.label_is_number or summary.label_masks
+        version = 6 if newest else 2 if summary.privacy is None else 4
         kind = {"kind": "number"} if summary.label_is_number else {}
         head = {"format": FORMAT, "version": version, "label": {"name": summary.label, **kind}}
         return head | score_document(summary) | _privacy_entry(summary.privacy)
@@ -152,8 +154,9 @@ def document_of(summary: AnyDocument) -> dict[str, Any]:
         "label": {
             "name": summary.label,
             "kind": summary.label_kind,
-            "values": _texts(summary.label_values),
-            "counts": summary.label_counts.tolist(),
+            "values": None if summary.label_values is None else _texts(summary.label_values),
+            "counts": None if summary.label_counts is None else summary.label_counts.tolist(),
+            **_label_masks_entry(summary),
         },
         "attributes": {
             name: {
@@ -173,12 +176,33 @@ def document_of(summary: AnyDocument) -> dict[str, Any]:
     }
 
 
+def _label_masks_entry(summary: Summary) -> dict[str, Any]:
+    if not summary.label_masks:
+        return {}
+    masks = [
+        {
+            "mask": dict(mask.spec),
+            "groups": _shorten(mask.groups),
+            "labels": _texts(mask.labels),
+            "counts": mask.counts.tolist(),
+        }
+        for mask in summary.label_masks
+    ]
+    return {
+        "n_values": summary.n_classes,
+        "masks": masks,
+        "configurations": dict(summary.label_mask_of),
+    }
+
+
 def _table_entry(table: MaskedTable | ProtectedTable) -> dict[str, Any]:
+    label_mask = table.label_mask if isinstance(table, MaskedTable) else None
     return {
         "mask": dict(table.spec),
         "groups": _shorten(table.groups),
         "labels": _texts(table.labels),
         "joint": table.joint.tolist(),
+        **({} if label_mask is None else {"label_mask": label_mask}),
     }
 
 
@@ -214,6 +238,8 @@ def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
 
 
 def _version(summary: Summary) -> int:
+    if summary.label_masks:
+        return 6
     if summary.privacy is not None:
         return 4
     return 3 if any(map(_needs_version_3, summary.attributes.values())) else 2
@@ -272,12 +298,15 @@ class _PartSize:
 
     attributes: Mapping[str, tuple[int, int]]
     classes: int
+    label_masks: int = 0
 
 
 def _part_size(summary: Summary | ScoreSummary | ProtectedSummary) -> _PartSize:
     if isinstance(summary, ScoreSummary):
         return _PartSize({}, 0)
     sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
+    if isinstance(summary, Summary):
+        return _PartSize(sizes, summary.n_classes, len(summary.label_masks))
     return _PartSize(sizes, len(summary.label_values))
 
 
@@ -291,8 +320,13 @@ def _check_parts(parts: Sequence[_PartSize]) -> None:
                     f"attribute {shown(name)} has {shown(values)} values; at most {MOST_VALUES:,} are read: "
                     f"{_SMALLER}"
                 )
+        if part.classes > MOST_VALUES:
+            raise SummaryError(
+                f"the label has {part.classes:,} classes; at most {MOST_VALUES:,} are read: {_SMALLER}"
+            )
         cells += part.classes * sum(values for values, _ in part.attributes.values())
         groups += sum(values * tables for values, tables in part.attributes.values())
+        groups += part.classes * part.label_masks
     if cells > MOST_CELLS:
         raise SummaryError(
             f"the attributes have {cells:,} values times classes; at most {MOST_CELLS:,} are read: {_SMALLER}"
@@ -312,14 +346,13 @@ def summary_of_document(document: Any) -> AnyDocument:
 
 
 def _summaries(document: dict[str, Any]) -> Summaries:
-    """Read summaries of several labels, after a check of what they take together."""
+    """Read summaries of several labels; what they take together is checked with each."""
     version = _version_of(document)
     if version < 7:
         raise SummaryError(f"version {version} has no summaries of several labels: {WAY_OUT}")
     parts = get_entry(document, "summaries", list, "the file")
     if len(parts) > MOST_LABELS:
         raise SummaryError(f"the file has {len(parts):,} labels; at most {MOST_LABELS} are read")
-    _check_parts([_written_size(part) for part in parts])
     found: dict[str, Summary | ScoreSummary] = {}
     for i, part in enumerate(parts):
         try:
@@ -333,19 +366,8 @@ def _summaries(document: dict[str, Any]) -> Summaries:
         if summary.label in found:
             raise SummaryError(f"the label {shown(summary.label)} has two summaries: {WAY_OUT}")
         found[summary.label] = summary
+        _check_parts([_part_size(each) for each in found.values()])
     return Summaries(found)
-
-
-def _written_size(part: Any) -> _PartSize:
-    """Return what a summary takes by its own account; what is malformed is told when it is read."""
-    if not isinstance(part, dict) or "scores" in part:
-        return _PartSize({}, 0)
-    label, attributes = part.get("label"), part.get("attributes")
-    values = label.get("values") if isinstance(label, dict) else None
-    if not isinstance(attributes, dict) or not isinstance(values, list):
-        return _PartSize({}, 0)
-    sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
-    return _PartSize(sizes, len(values))
 
 
 def _version_of(document: Any) -> int:
@@ -375,16 +397,24 @@ def one_summary_of_document(document: Any) -> Summary | ScoreSummary | Protected
     if "protection" in document:
         return _protected_summary(document, label)
     label_kind = get_entry(label, "kind", str, "the label")
-    counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
-    values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
     name = get_entry(label, "name", str, "the label")
-    check_classes(name, values, counts)
+    hidden = "masks" in label and label.get("values") is None and label.get("counts") is None
+    counts, values = None, None
+    if not hidden:
+        counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
+        values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
+        check_classes(name, values, counts)
+    masked_values = partial(_masked_values, kind=label_kind)
+    label_masks = read_label_masks(label, _expand, masked_values, MOST_VALUES) if "masks" in label else ()
+    if counts is None and not label_masks:
+        raise SummaryError(f"the label {shown(name)} has neither classes nor masks: {WAY_OUT}")
     attributes = get_entry(document, "attributes", dict, "the file")
     sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
-    records = int(counts.sum())
+    n_classes = len(label_masks[0].groups if counts is None else counts)
+    records = int((label_masks[0].counts if counts is None else counts).sum())
     for attribute, (n_values, _) in sizes.items():
         check_n_values(n_values, records, f"attribute {shown(attribute)}")
-    _check_parts([_PartSize(sizes, len(counts))])
+    _check_parts([_PartSize(sizes, n_classes, len(label_masks))])
     return Summary(
         label=name,
         label_kind=label_kind,
@@ -399,6 +429,8 @@ def one_summary_of_document(document: Any) -> Summary | ScoreSummary | Protected
         },
         numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
         privacy=read_privacy(document["privacy"]) if "privacy" in document else None,
+        label_masks=label_masks,
+        label_mask_of=get_entry(label, "configurations", dict, "the label") if label_masks else {},
     )
 
 
@@ -429,7 +461,12 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     if version < 3 and values is not None and histogram is None:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
-    tables = _tables(entry, where, kind, n_values, MaskedTable)
+    tables = [
+        table if "label_mask" not in written else replace(table, label_mask=written["label_mask"])
+        for table, written in zip(
+            _tables(entry, where, kind, n_values, MaskedTable), entry["tables"], strict=True
+        )
+    ]
     try:
         return AttributeSummary(
             kind=kind,
@@ -451,20 +488,25 @@ def _tables(
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
-        labels = get_entry(table, "labels", list, what)
-        if kind == "real":  # values that stay what they are
-            labels = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in labels]
-        if not all(isinstance(v, str | int | float | type(None)) for v in labels):
-            raise SummaryError(f"the labels of {what} must be plain values")
+        labels = _masked_values(get_entry(table, "labels", list, what), what, kind)
         spec = get_entry(table, "mask", dict, what)
         check_spec(spec, what)
         groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
         joint = get_entry(table, "joint", list, what)
         try:
-            tables.append(make(spec, groups, tuple(labels), joint))
+            tables.append(make(spec, groups, labels, joint))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error
     return tables
+
+
+def _masked_values(written: list[Any], what: str, kind: str) -> tuple[Any, ...]:
+    """Read the masked values of values of some kind."""
+    if kind == "real":  # values that stay what they are
+        written = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in written]
+    if not all(isinstance(v, str | int | float | type(None)) for v in written):
+        raise SummaryError(f"the labels of {what} must be plain values")
+    return tuple(written)
 
 
 def _protected_summary(document: Any, label: Any) -> ProtectedSummary:

@@ -51,6 +51,12 @@ def protected_summary(
     counted: MaskedCounts, protection: Protection, values: bool | Collection[str]
 ) -> ProtectedSummary:
     """Protect the table of the common refinement of all masks of each attribute, and merge its rows."""
+    if counted.label_masks:
+        raise InvalidOption(
+            f"configuration {next(iter(counted.label_masks))!r} masks the label {counted.counts.label!r}, "
+            "and protected summaries hold the label as it is: leave the label unmasked, mask it in the table "
+            "first (apply_configuration), or share without protection"
+        )
     if protection.needs_public_domains:
         for name, masks in counted.masks.items():
             for attribute, mask in masks.items():

@@ -118,7 +118,7 @@ class Summaries(Mapping[str, OneLabel], Displayed):
         rows = []
         for label, summary in self.items():
             if isinstance(summary, Summary):
-                kind, shared = f"{len(summary.label_values):,} classes", "tables"
+                kind, shared = f"{summary.n_classes:,} classes", "tables"
                 if summary.scores:
                     shared = f"tables, {', '.join(summary.scores)}"
             else:

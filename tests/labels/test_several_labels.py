@@ -171,6 +171,21 @@ def test_what_it_shows_fits_80_columns_and_escapes_names() -> None:
     assert max(map(len, str(ao.Advices(many)).splitlines())) <= 80
 
 
+def test_a_label_may_be_masked_and_is_no_attribute_of_another(tmp_path: Path) -> None:
+    merged = ao.Generalize({"well": ["good", "fair"], "ill": ["poor"]})
+    masks = {name: {**own, "health": merged} if name != "two" else own for name, own in MASKS.items()}
+    for source in (table(), pl.from_pandas(table())):
+        together = ao.summarize(source, ["health", "rich"], masks)
+        assert together["health"] == ao.summarize(source, "health", masks)
+        assert together["rich"] == ao.summarize(source, "rich", MASKS)
+    together.save(tmp_path / "s.json")
+    assert ao.Summary.load(tmp_path / "s.json") == together
+    assert ao.advise(together, "mi").certified
+    assert "3 classes" in str(together)
+    with pytest.raises(ao.AegisError, match="masks the label 'health', and label_bins reads it"):
+        ao.summarize(table(), ["health", "rich"], masks, label_bins={"health": 2})
+
+
 def test_ties_and_labels_without_a_winner() -> None:
     masks = {"p": {"a": ao.Bucketize(width=10)}, "q": {"a": ao.Bucketize(width=10, origin=0)}}
     same = ao.advise(ao.summarize(table(), ["health", "rich"], masks), "mi")
