@@ -152,7 +152,7 @@ def _records(n: int, n_values: int, n_classes: int) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     value = rng.integers(n_values, size=n)
     label = (value * n_classes // n_values + rng.integers(n_classes, size=n) // 3) % n_classes
-    return pd.DataFrame({"a": value, "label": label})
+    return pd.DataFrame({"a": value, "label": label.astype(str)})
 
 
 def _whole_way(frame: pd.DataFrame, chosen: Mapping[str, Mapping[str, Mask]]) -> Found:

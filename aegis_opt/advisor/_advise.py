@@ -270,11 +270,13 @@ class Advisor:
 
     def _shared_measure(self, measure: str | Measure, summary: ScoreSummary) -> Measure:
         """Return a measure whose values were shared."""
-        name = measure.name if isinstance(measure, Measure) else measure
-        if name not in summary.measures:
+        name: object = measure.name if isinstance(measure, Measure) else measure
+        if not isinstance(name, str) or name not in summary.measures:
             kind: LabelKind = "number" if summary.label_is_number else "class"
-            if name in (*available_measures("class"), *available_measures("number")):
-                measure_for(kind, name)  # says so, where it is about another kind of label
+            if isinstance(name, str) and name in available_measures(
+                "class" if kind == "number" else "number"
+            ):
+                measure_for(kind, name)  # says that it is about another kind of label
             known = [*self._scores, *self._measures]
             hint = "These are the scores and measures that the provider shared; ask for another summary."
             raise UnknownMeasure("measure", name, known, hint)
@@ -282,7 +284,7 @@ class Advisor:
 
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
-        if isinstance(measure, Measure) or measure in available_measures("number"):
+        if not isinstance(measure, str) or measure in available_measures("number"):
             return measure_for("class", measure)
         if measure not in self._measures:
             is_score = measure in available_scores()
