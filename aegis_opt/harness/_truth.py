@@ -22,6 +22,7 @@ from aegis_opt.problem._margin import IntArray
 from aegis_opt.summary import Summary
 from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._masked_counts import open_masked
+from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._summarize import summary_of
 
 
@@ -101,6 +102,7 @@ def scan_case(case: Case) -> ScannedCase:
     start = time.perf_counter()
     with open_masked(case.source, case.label, case.configurations) as counted:
         summary = summary_of(counted, histograms=True)
+    refuse_noise(summary, "a comparison is about")
     seconds = time.perf_counter() - start
     raw = {  # its rows are those of the summary
         name: counted.arrangements[name].of(joint.table) for name, joint in counted.counts.attributes.items()

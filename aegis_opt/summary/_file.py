@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -18,23 +18,25 @@ from aegis_opt._files import atomic_path, decoded, read_bytes
 from aegis_opt._json import parse_json
 from aegis_opt._options import is_whole
 from aegis_opt._shown import shown
+from aegis_opt.domain import Kind
 from aegis_opt.errors import SummaryError
 from aegis_opt.privacy import AppliedProtection
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole_counts
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
-from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._model import NO_GROUPS, AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._noisy_tables import noisy_attributes, read_channel
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
 
 FORMAT = "aegis-opt-summary"
-VERSION = 5
+VERSION = 6
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts. The lowest version that holds what a file needs is written, so
-that older readers read it."""
+privacy figures, version 5 protected counts, version 6 noisy tables. The lowest version that holds what a
+file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -163,9 +165,10 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
 
 
 def _table_entry(table: MaskedTable | ProtectedTable) -> dict[str, Any]:
+    noisy = isinstance(table, MaskedTable) and table.channel is not None
     return {
         "mask": dict(table.spec),
-        "groups": _shorten(table.groups),
+        "groups": None if noisy else _shorten(table.groups),
         "labels": _texts(table.labels),
         "joint": table.joint.tolist(),
     }
@@ -203,6 +206,8 @@ def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
 
 
 def _version(summary: Summary) -> int:
+    if noisy_attributes(summary):
+        return 6
     if summary.privacy is not None:
         return 4
     return 3 if any(map(_needs_version_3, summary.attributes.values())) else 2
@@ -335,12 +340,13 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     if version < 3 and values is not None and histogram is None:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
-    tables = _tables(entry, where, kind, n_values, MaskedTable)
+    listed = None if values is None else _values(values, kind, where)
+    tables = _tables(entry, where, kind, n_values, MaskedTable, listed)
     try:
         return AttributeSummary(
             kind=kind,
             n_values=n_values,
-            values=None if values is None else _values(values, kind, where),
+            values=listed,
             histogram=histogram,
             tables=tuple(tables),
             coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
@@ -351,9 +357,14 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
 
 
 def _tables(
-    entry: Any, where: str, kind: str, n_values: int, make: Callable[[Any, Any, Any, Any], Table]
+    entry: Any,
+    where: str,
+    kind: str,
+    n_values: int,
+    make: Callable[..., Table],
+    values: tuple[Any, ...] | None = None,
 ) -> list[Table]:
-    """Read the masked tables of an attribute."""
+    """Read the masked tables of an attribute; one without groups is noisy, which takes its values."""
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
@@ -364,9 +375,14 @@ def _tables(
             raise SummaryError(f"the labels of {what} must be plain values")
         spec = get_entry(table, "mask", dict, what)
         check_spec(spec, what)
-        groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
+        noisy = make is MaskedTable and get_entry(table, "groups", (list, dict, type(None)), what) is None
         joint = get_entry(table, "joint", list, what)
         try:
+            if noisy:
+                channel = read_channel(spec, cast("Kind", kind), values, labels, what)
+                tables.append(make(spec, NO_GROUPS, tuple(labels), joint, channel))
+                continue
+            groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
             tables.append(make(spec, groups, tuple(labels), joint))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error

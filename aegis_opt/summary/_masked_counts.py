@@ -12,7 +12,7 @@ import pandas as pd
 
 from aegis_opt._options import instance
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
-from aegis_opt.masks import Configurations, Identity, Mask, group_attribute
+from aegis_opt.masks import Configurations, Grouping, Identity, Mask, NoiseMask, group_attribute
 from aegis_opt.masks._configuration import as_configurations
 from aegis_opt.masks._fit import fitted_attribute
 from aegis_opt.masks._order import Arrangement, Rule, arrange, check_orders
@@ -23,7 +23,8 @@ from aegis_opt.sources._scan import open_scan
 from aegis_opt.sources._sql import OTHER
 from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._domains import PublicDomains
-from aegis_opt.summary._model import MaskedTable
+from aegis_opt.summary._model import NO_GROUPS, MaskedTable
+from aegis_opt.summary._noisy_tables import draw_noisy_table
 
 
 class MaskedCounts(NamedTuple):
@@ -131,9 +132,15 @@ def _masked_table(
 ) -> MaskedTable:
     try:
         fitted = fitted_attribute(mask, attribute, joint)
-        grouping = group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error
+    if isinstance(fitted, NoiseMask):
+        try:
+            spec, channel, noisy = draw_noisy_table(fitted, attribute, joint, arrangement)
+        except MaskError as error:
+            raise MaskError(f"configuration {configuration!r}, {error}") from error
+        return MaskedTable(spec, NO_GROUPS, channel.labels, noisy, channel.matrix)
+    grouping = _grouping(fitted, attribute, joint, configuration)
     if kept_values and joint.coarsening is None:  # else what it names are no values of the source
         mask = fitted
     groups, labels = grouping.groups, grouping.labels
@@ -141,6 +148,13 @@ def _masked_table(
         groups, first = pd.factorize(arrangement.of(groups))
         labels = tuple(labels[group] for group in first)
     return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
+
+
+def _grouping(mask: Mask, attribute: str, joint: JointCounts, configuration: str) -> Grouping:
+    try:
+        return group_attribute(mask, attribute, joint.domain)
+    except MaskError as error:
+        raise MaskError(f"configuration {configuration!r}, {error}") from error
 
 
 def listed_values(joint: JointCounts, arrangement: Arrangement) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._channels import checked_channel
 from aegis_opt._display import Card, Displayed
 from aegis_opt._options import path_of
 from aegis_opt._shown import shown
@@ -29,6 +30,7 @@ from aegis_opt.summary._count_arrays import (
     whole_counts,
     whole_numbers,
 )
+from aegis_opt.summary._noisy_tables import configuration_epsilons, shared_epsilon
 from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
@@ -54,19 +56,24 @@ class MaskedTable(SharedData):
         The masked value of each group.
     joint : array_like of int, shape (n_groups, k)
         Records per masked value and label.
+    channel : array_like of float, shape (n_groups, n_values), optional
+        Where the mask adds noise: channel[g, a] is the probability that value a becomes masked value g.
+        There are no groups then, and the counts are one draw.
     """
 
     spec: Mapping[str, Any]
     groups: IntArray
     labels: tuple[Any, ...]
     joint: IntArray
+    channel: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._convert(
             spec=MappingProxyType(dict(self.spec)),
-            groups=whole_numbers(self.groups, "groups", ndim=1),
+            groups=whole_numbers(self.groups, "groups", ndim=1) if self.channel is None else NO_GROUPS,
             labels=tuple(self.labels),
             joint=whole_counts(self.joint, "joint table", ndim=2),
+            channel=None if self.channel is None else _checked_channel(self.channel, self.groups),
         )
 
     @property
@@ -77,7 +84,24 @@ class MaskedTable(SharedData):
     @property
     def keeps_every_value(self) -> bool:
         """Whether no two values share a group, so that this is the unmasked joint table."""
-        return self.n_groups == len(self.groups)
+        return self.channel is None and self.n_groups == len(self.groups)
+
+    def view(self) -> View:
+        """Return what the table says of the raw one."""
+        if self.channel is not None:
+            return View(joint=self.joint, channel=self.channel)
+        return View(self.groups, self.joint)
+
+
+NO_GROUPS: IntArray = np.zeros(0, dtype=np.int64)
+"""The groups of a noisy table."""
+
+
+def _checked_channel(channel: object, groups: object) -> FloatArray:
+    """Check the channel of a noisy table."""
+    if len(np.atleast_1d(np.asarray(groups))):
+        raise SummaryError("a masked table has groups or a channel, not both")
+    return checked_channel(channel, "the channel of a noisy table", error=SummaryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +149,8 @@ class AttributeSummary(SharedData):
         """Whether the last value is known to be the missing one: by the values, or by a masked table."""
         if self.values is not None:
             return self.values[-1] is None
-        return any(table.labels[table.groups[-1]] is None for table in self.tables)
+        exact = [table for table in self.tables if table.channel is None]
+        return any(table.labels[table.groups[-1]] is None for table in exact)
 
     @property
     def has_default_order(self) -> bool:
@@ -286,7 +311,10 @@ class Summary(SharedData, Displayed):
         if table is not None:
             tables = (summary.tables[table],)
         # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
-        distinct = {(t.groups.tobytes(), t.joint.tobytes()): View(t.groups, t.joint) for t in tables}
+        distinct = {}
+        for one in tables:
+            drawn = b"" if one.channel is None else one.channel.tobytes()
+            distinct.setdefault((one.groups.tobytes(), one.joint.tobytes(), drawn), one.view())
         return Problem(
             views=list(distinct.values()),
             histogram=summary.histogram if histograms else None,
@@ -304,7 +332,8 @@ class Summary(SharedData, Displayed):
             attribute, kind, values (how many the tables have), tables (distinct masks), histogram (shared?),
             unmasked_by (how many configurations release it as it is), distinct (how many values the source
             has), warning (what reading it with fewer values changes, or empty), values_shared (are the values
-            listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells).
+            listed?), order ("ascending", "given" or "nominal": what the order of the rows tells) and epsilon
+            (local differential privacy of all noisy tables of the attribute together; NaN without any).
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
@@ -319,12 +348,22 @@ class Summary(SharedData, Displayed):
                 a.coarsening_warning,
                 a.values is not None,
                 a.order,
+                shared_epsilon(a),
             )
             for name, a in self.attributes.items()
         ]
         columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
-        columns += ["values_shared", "order"]
+        columns += ["values_shared", "order", "epsilon"]
         return pd.DataFrame(rows, columns=columns)
+
+    def epsilons(self) -> dict[str, float]:
+        """Return the epsilon of local differential privacy that each configuration gives a record.
+
+        It is the sum over the attributes whose masks add noise, and infinite where none does; see
+        `aegis_opt.Configuration.epsilon`. The records that are released are drawn anew: for a reader of both,
+        the summary's epsilon and the release's add up.
+        """
+        return configuration_epsilons(self)
 
     def facts(self) -> pd.DataFrame:
         """List all that a stranger learns from the file, and at the end what is not in it.
@@ -424,6 +463,9 @@ class Summary(SharedData, Displayed):
         for i, table in enumerate(attribute.tables):
             what = f"masked table {i} of {where}"
             shape = (table.n_groups, len(self.label_counts))
+            if table.channel is not None:
+                _check_noisy(table, n, shape, self.label_counts, what)
+                continue
             if len(table.groups) != n or table.joint.shape != shape:
                 raise SummaryError(
                     f"{what} has groups for {len(table.groups)} of {n} values and counts of shape "
@@ -440,3 +482,22 @@ class Summary(SharedData, Displayed):
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
             ):
                 raise SummaryError(f"totals disagree: {what} has other group totals than the histogram")
+
+
+def _check_noisy(
+    table: MaskedTable, n_values: int, shape: tuple[int, int], label_counts: IntArray, what: str
+) -> None:
+    """Refuse a noisy table whose parts do not fit each other."""
+    assert table.channel is not None
+    if table.channel.shape != (shape[0], n_values) or table.joint.shape != shape:
+        raise SummaryError(
+            f"{what} has a channel of shape {table.channel.shape} and counts of shape {table.joint.shape}, "
+            f"where {(shape[0], n_values)} and {shape} were expected"
+        )
+    if not np.array_equal(table.joint.sum(axis=0), label_counts):
+        raise SummaryError(
+            f"totals disagree: {what} has {shown(table.joint.sum(axis=0).tolist())} records per class, the "
+            f"label has {shown(label_counts.tolist())}"
+        )
+    if ((table.channel.max(axis=1) == 0) & (table.joint.sum(axis=1) > 0)).any():
+        raise SummaryError(f"{what} has records of a masked value that its mask never gives")

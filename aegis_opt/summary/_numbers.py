@@ -15,6 +15,7 @@ from aegis_opt.scores._registry import get_scores
 from aegis_opt.sources._counts import Scan
 from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.summary._model import AttributeSummary, Summary
+from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._scores import MeasuredAttribute, Number, ScoreSummary, SharedScore
 
 SCORES = ("r2_gcv", "r2_cv")
@@ -63,6 +64,7 @@ class NumbersToShare:
         arrangements: Mapping[str, Arrangement],
     ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
+        refuse_noise(summary, "scores are computed for")
         masked = MaskedRecords(
             records,
             {

@@ -385,7 +385,8 @@ def summary_of(
     attributes: dict[str, AttributeSummary] = {}
     for attribute, joint in counts.attributes.items():
         with_counts = includes(histograms, attribute)
-        with_values = with_counts or includes(values, attribute)
+        noisy = any(table.channel is not None for table in tables[attribute])  # it names them anyway
+        with_values = with_counts or includes(values, attribute) or noisy
         attributes[attribute] = _attribute_summary(
             joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
