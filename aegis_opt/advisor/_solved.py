@@ -64,6 +64,10 @@ class SolvedTables:
             return np.nan
         return self._once(("disclosed", problem), lambda: disclosed_share(problem, result.values))
 
+    def once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return what was computed under a key before, or compute it."""
+        return self._once(key, compute)
+
     def _once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
         with self._lock:
             lock = self._locks[key]

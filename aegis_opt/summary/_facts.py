@@ -158,7 +158,14 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     yield "which values of two attributes occur together" + (
         "" if summary.numbers is None else ", except as far as the scores of all attributes together tell"
     )
-    hidden = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
+    hidden = [name for name, attribute in summary.attributes.items() if attribute.values is None]
+    uncounted = [
+        name
+        for name, attribute in summary.attributes.items()
+        if attribute.values is not None and attribute.histogram is None
+    ]
+    if uncounted:
+        yield f"how often each value of {listed(uncounted)} occurs"
     if hidden:
         yield (
             f"the values of {listed(hidden)}, except those that masks and masked values name, and how often "
