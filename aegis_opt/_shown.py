@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 _LONGEST = 200  # characters of a text or a number that a message shows
@@ -67,3 +68,16 @@ def without_controls(text: str) -> str:
 
 def _controls(character: str) -> bool:
     return character not in _HARMLESS and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def exact(value: float) -> Decimal:
+    """Return the decimal number that a person would write for `value`."""
+    return Decimal(repr(value))
+
+
+def number_text(value: float | Decimal) -> str:
+    """Return a number in plain decimal notation, without trailing zeros."""
+    decimal = (value if isinstance(value, Decimal) else exact(value)).normalize()
+    if decimal == 0:
+        return "0"
+    return f"{decimal:f}" if -7 <= decimal.adjusted() <= 20 else str(decimal)

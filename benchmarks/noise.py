@@ -3,7 +3,7 @@
 For every data set and epsilon, each attribute of up to 150 values alone is masked by randomised response and
 summarised. `naive` is the total variation distance of the noisy joint table from the raw one, `recovered`
 that of the most likely table. `deviation` is the true loss of mutual information of the expected masked
-table, `plain` that of the most likely table, `estimate` what the advisor says, and `covered` the share of its 90%
+table, `plain` that of the most likely table, `estimate` what the advisor says, `covered` the share of its 90%
 intervals that hold the true one. `EM - convex` is the largest difference of a cell between the two solvers,
 as a share of the records. At the end, 200 random channels: the largest optimality gap, in nats per record.
 """

@@ -33,11 +33,13 @@ from aegis_opt.advisor._words import (
 )
 from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
 from aegis_opt.measures import Measure, MeasureName, available_measures, chance_share, get_measure
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.rounding import RoundingName
 from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import OwnOptions, SolverName
+from aegis_opt.sources._label_view import LabelKind
 from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, SharedScore, Summary
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
@@ -170,13 +172,20 @@ class Advisor:
         if scored:
             shared = self._scores[str(chosen)]
             folds_of = self._scores.get("r2_cv", shared) if chosen == "r2_gcv" else shared
-            advice = by_score(str(chosen), shared, folds_of, summary.attributes, self._coarseness())
+            advice = by_score(
+                str(chosen),
+                shared,
+                folds_of,
+                summary.attributes,
+                self._coarseness(),
+                label_is_number=isinstance(summary, ScoreSummary) and summary.label_is_number,
+            )
             advice = replace(advice, changes=self._changes_of(str(chosen)))
         elif isinstance(summary, Summary):
             tables = ByTables(self._solved, self.protected, self._coarseness)
             advice = tables.advise(self._known_measure(chosen), seed, given, bootstrap, progress)
         else:
-            advice = by_measure(self._shared_measure(chosen), summary)
+            advice = by_measure(self._shared_measure(chosen, summary), summary)
         if summary.privacy is not None:
             advice = replace(advice, ranking=with_figures(advice.ranking, summary.privacy))
         advice = self._with_attribute_warnings(advice, chance=chance)
@@ -227,9 +236,10 @@ class Advisor:
                 name: -sum(summary.attributes[a].tables[t].n_groups for a, t in chosen.items())
                 for name, chosen in summary.configurations.items()
             }
-        if "mi" not in summary.measures:
+        measure = "eta2" if summary.label_is_number else "mi"
+        if measure not in summary.measures:
             return {}
-        told = by_measure(get_measure("mi"), summary).masked.mean(axis=1)
+        told = by_measure(get_measure(measure), summary).masked.mean(axis=1)
         return {str(name): -value for name, value in told.items()}
 
     def _shared_score(self, score: Score) -> str:
@@ -242,10 +252,13 @@ class Advisor:
             raise UnknownMeasure("score", score.name, [*self._scores, *self._measures], hint)
         return score.name
 
-    def _shared_measure(self, measure: str | Measure) -> Measure:
+    def _shared_measure(self, measure: str | Measure, summary: ScoreSummary) -> Measure:
         """Return a measure whose values were shared."""
         name = measure.name if isinstance(measure, Measure) else measure
-        if name not in self._measures:
+        if name not in summary.measures:
+            kind: LabelKind = "number" if summary.label_is_number else "class"
+            if name in (*available_measures("class"), *available_measures("number")):
+                measure_for(kind, name)  # says so, where it is about another kind of label
             known = [*self._scores, *self._measures]
             hint = "These are the scores and measures that the provider shared; ask for another summary."
             raise UnknownMeasure("measure", name, known, hint)
@@ -253,7 +266,9 @@ class Advisor:
 
     def _known_measure(self, measure: str | Measure) -> Measure:
         """Look a measure up; say which scores there are, where it is none."""
-        if isinstance(measure, str) and measure not in self._measures:
+        if isinstance(measure, Measure) or measure in available_measures("number"):
+            return measure_for("class", measure)
+        if measure not in self._measures:
             is_score = measure in available_scores()
             hint = "The provider computes scores from the records: summarize(..., share='scores' or 'both')."
             known = [*self._scores, *self._measures]
@@ -277,7 +292,10 @@ class Advisor:
             found += [told] if told else []
         if chance:
             advice = self._with_chance(advice)
-        elif advice.measure not in self._scores and advice.measure in available_measures():
+        elif advice.measure not in self._scores and advice.measure in (
+            *available_measures(),
+            *available_measures("number"),
+        ):
             measure = get_measure(advice.measure)
             much = mostly_chance(measure, self.summary)
             found += [warning_about_chance(measure, much)] if much else []

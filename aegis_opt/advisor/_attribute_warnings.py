@@ -52,10 +52,14 @@ def _rough_chance(table: IntArray) -> float:
 
 def warning_about_chance(measure: Measure, attributes: Sequence[str]) -> str:
     """Say which attributes owe more than half of a measure to chance, and which measure to use instead."""
+    instead = (
+        "the score r2_gcv, which does"
+        if measure.label_kind == "number"
+        else "measure='mi_loo' or the score r2_gcv, which do"
+    )
     return (
         f"chance: more than half of the {measure.title} of {_named(attributes)} would be there with shuffled "
-        "labels, too, because most values have few records. Use measure='mi_loo' or the score r2_gcv, which "
-        "do not count it."
+        f"labels, too, because most values have few records. Use {instead} not count it."
     )
 
 

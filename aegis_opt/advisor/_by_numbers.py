@@ -20,7 +20,10 @@ from aegis_opt.summary import ScoreSummary, SharedScore
 
 _NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
 
-_TAU = " With one attribute, r2 is Goodman and Kruskal's tau, the measure gk_tau."
+_ONE_ATTRIBUTE = {
+    False: " With one attribute, r2 is Goodman and Kruskal's tau, the measure gk_tau.",
+    True: " With one attribute, r2 is the correlation ratio, the measure eta2.",
+}  # whether the label is a number
 
 
 def by_score(
@@ -29,6 +32,8 @@ def by_score(
     folds_of: SharedScore,
     attributes: Iterable[str],
     coarseness: Mapping[str, float],
+    *,
+    label_is_number: bool = False,
 ) -> Advice:
     """Rank configurations by a score of all masked attributes together.
 
@@ -67,14 +72,14 @@ def by_score(
         ranking = with_differences(ranking, behind, width)
         equivalent = tuple(names[i] for i in order if np.isinf(width[i]) or behind[i] <= width[i])
     attributes = list(attributes)
-    tau = _TAU if name == "r2" and len(attributes) == 1 else ""
+    alone = _ONE_ATTRIBUTE[label_is_number] if name == "r2" and len(attributes) == 1 else ""
     return Advice(
         best=names[winner] if found else None,
         tied=tuple(n for n, rank in zip(names, ranks, strict=True) if rank == 1) if found else (),
         ranking=ranking.sort_values("rank", kind="stable", ignore_index=True),
         certified=shared.monotone and found,
         warnings=_warnings(equivalent, shared, values, coarseness),
-        reason=_reason(names[winner], values, winner, shared) + tau if found else _NO_SCORE,
+        reason=_reason(names[winner], values, winner, shared) + alone if found else _NO_SCORE,
         criterion=Criterion(name, shared.title),
         scope=None,
         solver=None,

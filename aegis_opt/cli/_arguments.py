@@ -47,6 +47,16 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None
 
 
+def label_bins(text: str) -> int | list[float]:
+    """Read a number of quantiles, or edges with commas between them; one edge has a comma behind it."""
+    try:
+        return [float(part) for part in text.removesuffix(",").split(",")] if "," in text else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of quantiles, such as 4, or edges, such as 10,20 (one edge: 10,), not {text!r}"
+        ) from None
+
+
 def number_or_word(text: str) -> float | str:
     """Read a number where it is one, else keep the word."""
     try:

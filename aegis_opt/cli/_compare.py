@@ -27,7 +27,9 @@ _MEANING = (
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Run the comparison and show it in brief."""
-    case = Case.of(arguments.source, arguments.label, arguments.configurations, arguments.name)
+    case = Case.of(
+        arguments.source, arguments.label, arguments.configurations, arguments.name, arguments.label_bins
+    )
     with progress(arguments, f"scanning {arguments.source}") as report:
         settings = ComparisonSettings(
             solvers=arguments.solver or _SOLVERS,

@@ -18,7 +18,7 @@ from aegis_opt.masks import (
     save_configurations,
 )
 from aegis_opt.masks._generate import kept_orders
-from aegis_opt.sources import scan
+from aegis_opt.sources import scan, scan_counts
 
 _MOST = 100_000  # configurations that --all writes
 
@@ -66,18 +66,21 @@ def _drawn(arguments: argparse.Namespace) -> Configurations:
 
 def _all(arguments: argparse.Namespace) -> Configurations:
     label = arguments.label
-    found = scan(arguments.source, label).attributes
+    if arguments.learn_from_label:
+        by_label = scan(arguments.source, label).attributes
+        found = {name: (joint.domain, joint.table) for name, joint in by_label.items()}
+    else:
+        found = dict(scan_counts(arguments.source, label).items())
     for attribute in arguments.attribute:
         if attribute not in found:
             raise UnknownColumn("column", attribute, found, "It was given as --attribute.")
-    domains = {name: joint.domain for name, joint in found.items()}
+    domains = {name: domain for name, (domain, _) in found.items()}
     orders = kept_orders(domains, domains, orders_of(arguments))
     candidates = {}
     for name in arguments.attribute or found:
-        table = found[name].table
         masks = candidate_masks(
             domains[name],
-            counts=table if arguments.learn_from_label else table.sum(axis=1),
+            counts=found[name][1],
             order=None if orders.get(name) == "hierarchy" else orders.get(name),
         )
         masking = [mask for mask in masks if not isinstance(mask, Identity)]

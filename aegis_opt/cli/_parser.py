@@ -14,6 +14,7 @@ from aegis_opt.cli._arguments import (
     column_domain,
     file_ending_in,
     key_value,
+    label_bins,
     number,
     number_or_all,
     number_or_word,
@@ -26,6 +27,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 DEMO_ROWS = 10_000
 
+_BINS = "make classes of a label of numbers: N quantiles, or between edges such as 10,20.5"
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
 
 _STEPS = """\
@@ -188,7 +190,10 @@ def _summarize(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
-    add("--label", help="column of the class label (default: the one that the configurations name)")
+    add("--label", help="column of the label (default: the one that the configurations name)")
+    add("--label-bins", type=label_bins, metavar="N", help=_BINS)
+    kind = "whether the label is one of some classes (the default), or a number to be predicted"
+    add("--label-kind", choices=("class", "number"), help=kind)
     add("--configurations", required=True, metavar="FILE", help="configuration file")
     histograms = parser.add_mutually_exclusive_group()
     every = "share how often each value of an attribute occurs"
@@ -202,11 +207,13 @@ def _summarize(commands: Commands) -> None:
     some = "share those of this attribute; may be repeated"
     values.add_argument("--values-of", action="append", metavar="ATTRIBUTE", help=some)
     _order(add)
-    share = "masked tables, numbers in their place, or both (default tables)"
-    add("--share", choices=("tables", "scores", "both"), default="tables", help=share)
+    share = "masked tables, numbers in their place, or both (default tables; scores of a number)"
+    add("--share", choices=("tables", "scores", "both"), help=share)
     scores = "score of all masked attributes together; may be repeated (default r2_gcv and r2_cv)"
     add("--score", action="append", metavar="NAME", help=scores)
-    measures = "measure of each masked attribute; may be repeated (default mi, mi_loo and g3)"
+    measures = (
+        "measure of each masked attribute; may be repeated (default mi, mi_loo and g3; eta2 of a number)"
+    )
     add("--measure", action="append", metavar="NAME", help=measures)
     add("--unmasked", action="store_true", help="share the measures without a mask, for exact deviations")
     add("--digits", type=whole_number(1), metavar="N", help="significant digits of the numbers (default all)")
@@ -414,6 +421,7 @@ def _compare(commands: Commands) -> None:
     ).add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
     add("--label", help="column of the class label (default: the one that the configurations name)")
+    add("--label-bins", type=label_bins, metavar="N", help=_BINS)
     add("--configurations", metavar="FILE", required=True, help="configuration file")
     add("--name", help="name of the data set in the results (default: that of the file)")
     lists = {

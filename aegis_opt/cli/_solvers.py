@@ -29,7 +29,9 @@ def run_solvers(arguments: argparse.Namespace) -> None:
             {"name": r.name, "keeps_totals": r.keeps_totals, "random": r.random} for r in ROUNDINGS.values()
         ],
         "distances": [_described(name, _distance) for name in available_distances()],
-        "measures": [_described(name, _measure) for name in available_measures()],
+        "measures": [
+            _described(name, _measure) for name in (*available_measures(), *available_measures("number"))
+        ],
     }
     if arguments.json:
         print_json(document)

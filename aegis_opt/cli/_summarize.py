@@ -40,6 +40,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             arguments.histogram or arguments.histograms,
             values=arguments.values_of or arguments.values,
             order=orders_of(arguments) or None,
+            label_bins=arguments.label_bins,
+            label_kind=arguments.label_kind,
             share=arguments.share,
             scores=arguments.score,
             measures=arguments.measure,
@@ -70,6 +72,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
                 "file": arguments.output,
                 "bytes": os.path.getsize(arguments.output),
                 "label": summary.label,
+                "label_is_number": isinstance(summary, ScoreSummary) and summary.label_is_number,
                 **counted,
                 "configurations": list(summary.configurations),
                 "scores": list(summary.scores),
@@ -138,9 +141,10 @@ def _show_scores(console: Console, arguments: argparse.Namespace, summary: Score
     for name, masks, measures, unmasked, _ in summary.report().itertuples(index=False):
         table.add_row(name, str(masks), measures, "shared" if unmasked else "-")
     show_table(console, table)
+    number = ", a number" if summary.label_is_number else ""
     console.print(
         f"{len(summary.configurations)} configurations, scores {', '.join(summary.scores)}, label "
-        f"{summary.label!r}, no counts and no values: written to {arguments.output} "
+        f"{summary.label!r}{number}, no counts and no values: written to {arguments.output} "
         f"({size_of(arguments.output)})",
         soft_wrap=True,
     )

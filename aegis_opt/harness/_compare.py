@@ -26,6 +26,7 @@ from aegis_opt.harness._units import Job, Unit, execute, run_unit
 from aegis_opt.harness._variant import SolverEntry
 from aegis_opt.measures import Measure, MeasureName
 from aegis_opt.rounding import RoundingName
+from aegis_opt.sources._label_view import LabelBinsOption
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ def compare(
     time_limit: float | None = None,
     output: str | os.PathLike[str] | None = None,
     name: str | None = None,
+    label_bins: LabelBinsOption = None,
     progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Run variants of the advisor on raw data and judge each by the truth, which an advisor never sees.
@@ -66,6 +68,8 @@ def compare(
         reconstruction (`compare_reconstructions`).
     name : str, optional
         Of the data set in the results; by default that of the file, its folder, or the `Dataset`.
+    label_bins : int or sequence of float, optional
+        Make classes of a label of numbers, as `summarize` does.
     progress : bool or callable, optional
         True shows how far the work is: a bar in a terminal or a notebook, else a line every few seconds. A
         function is called with (what, done, of how many).
@@ -99,7 +103,7 @@ def compare(
         output=output,
         tables=["advice"] if output is None else ["advice", "reconstructions"],
     )
-    return _run_shown(_cases(source, label, configurations, name), settings, progress).advice
+    return _run_shown(_cases(source, label, configurations, name, label_bins), settings, progress).advice
 
 
 def compare_reconstructions(
@@ -117,6 +121,7 @@ def compare_reconstructions(
     time_limit: float | None = None,
     output: str | os.PathLike[str] | None = None,
     name: str | None = None,
+    label_bins: LabelBinsOption = None,
     progress: Progress | bool | None = None,
 ) -> pd.DataFrame:
     """Reconstruct every masked table with every variant and compare with the raw joint table.
@@ -124,7 +129,7 @@ def compare_reconstructions(
     Parameters
     ----------
     source, label, configurations, solvers, norms, roundings, scopes, histograms, seeds, n_jobs, time_limit, \
-output, name, progress
+output, name, label_bins, progress
         As in `compare`.
 
     Returns
@@ -153,7 +158,9 @@ output, name, progress
         output=output,
         tables=["reconstructions"],
     )
-    return _run_shown(_cases(source, label, configurations, name), settings, progress).reconstructions
+    return _run_shown(
+        _cases(source, label, configurations, name, label_bins), settings, progress
+    ).reconstructions
 
 
 def _run_shown(
@@ -169,7 +176,9 @@ def _cases(source: Any, *about: Any) -> list[Case]:
     if not isinstance(source, list | tuple) or not all(isinstance(one, Dataset | Case) for one in source):
         return [Case.of(source, *about)]
     if any(given is not None for given in about):
-        raise InvalidInput("several data sets bring their own label, configurations and name: omit those")
+        raise InvalidInput(
+            "several data sets bring their own label, configurations and name, and no label_bins: omit those"
+        )
     return [Case.of(one) for one in source]
 
 

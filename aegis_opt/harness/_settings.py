@@ -17,6 +17,7 @@ from aegis_opt.harness._results import check_folder
 from aegis_opt.harness._schema import TableName
 from aegis_opt.harness._variant import RANDOM, SolverEntry, Variant
 from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.rounding import ROUNDINGS
 
 _LARGEST_SEED = 2**63 - 1  # what a column of whole numbers holds
@@ -92,7 +93,7 @@ class ComparisonSettings:
         norms = None if self.norms is None else distinct("norms", self.norms)
         roundings = None if self.roundings is None else distinct("roundings", self.roundings)
         variants = expand(_listed("solvers", self.solvers), norms, roundings)
-        measures = [get_measure(measure) for measure in _listed("measures", self.measures)]
+        measures = [measure_for("class", measure) for measure in _listed("measures", self.measures)]
         distinct("measures", [measure.name for measure in measures])
         scopes = distinct("scopes", self.scopes)
         seeds = [whole_number("seed", s, least=0, most=_LARGEST_SEED) for s in _listed("seeds", self.seeds)]

@@ -17,8 +17,10 @@ import pandas as pd
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.masks import Configurations, Mask
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.problem._margin import IntArray
+from aegis_opt.sources._label_view import LabelBinsOption
 from aegis_opt.summary import Summary
 from aegis_opt.summary._count_arrays import merge_rows
 from aegis_opt.summary._masked_counts import open_masked
@@ -40,12 +42,15 @@ class Case:
         Column of the class label; by default the one that the configurations name.
     configurations : Configurations, mapping or path
         The masking configurations.
+    label_bins : int or sequence of float, optional
+        Make classes of a label of numbers, as `summarize` does.
     """
 
     name: str
     source: Any
     label: str | None
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None
+    label_bins: LabelBinsOption = None
 
     @classmethod
     def of(
@@ -54,6 +59,7 @@ class Case:
         label: str | None = None,
         configurations: Any = None,
         name: str | None = None,
+        label_bins: LabelBinsOption = None,
     ) -> Case:
         """Return the case that a caller means: a `Dataset`, or a source with label and configurations.
 
@@ -72,8 +78,8 @@ class Case:
                     "or draw some with generate_configurations"
                 )
             chosen = source.configurations if configurations is None else configurations
-            return cls(name or source.name, source.frame, label or source.label, chosen)
-        return cls(name or _name_of(source), source, label, configurations)
+            return cls(name or source.name, source.frame, label or source.label, chosen, label_bins)
+        return cls(name or _name_of(source), source, label, configurations, label_bins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,7 @@ class ScannedCase:
 def scan_case(case: Case) -> ScannedCase:
     """Scan a data set once, summarise it, and keep the raw tables to judge by."""
     start = time.perf_counter()
-    with open_masked(case.source, case.label, case.configurations) as counted:
+    with open_masked(case.source, case.label, case.configurations, case.label_bins) as counted:
         summary = summary_of(counted, histograms=True)
     refuse_noise(summary, "a comparison is about")
     seconds = time.perf_counter() - start
@@ -139,7 +145,7 @@ def true_deviation(
     >>> true_deviation(worked_example(), "mi").round(4).to_dict()
     {'young-old': 0.222}
     """
-    return scan_case(Case.of(source, label, configurations)).true_deviation(get_measure(measure))
+    return scan_case(Case.of(source, label, configurations)).true_deviation(measure_for("class", measure))
 
 
 def _name_of(source: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._shown import shown
+from aegis_opt._shown import exact, number_text, shown
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Mask
@@ -23,13 +23,11 @@ from aegis_opt.masks._parameters import (
     Number,
     bound_text,
     domain_microseconds,
-    exact,
     is_temporal,
     microseconds,
     moment_texts,
     number,
     number_or_moment,
-    number_text,
     rank,
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import number
+from aegis_opt._shown import exact
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Grouping, Identity, Mask, Suppress
@@ -18,7 +19,7 @@ from aegis_opt.masks._frequent import KeepTop, PoolRare
 from aegis_opt.masks._generalize import Generalize
 from aegis_opt.masks._learn import learned
 from aegis_opt.masks._order import Arrangement, arrange_given
-from aegis_opt.masks._parameters import checked_counts, exact, is_temporal
+from aegis_opt.masks._parameters import checked_counts, is_temporal
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import UNITS, Truncate

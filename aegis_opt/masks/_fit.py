@@ -11,6 +11,7 @@ from aegis_opt.errors import UnknownColumn
 from aegis_opt.masks._base import Mask, naming
 from aegis_opt.masks._configuration import Configuration, Configurations
 from aegis_opt.sources import JointCounts, ValueCounts, columns, scan_counts
+from aegis_opt.sources._counts import JointMoments
 from aegis_opt.sources._sql import OTHER
 
 
@@ -66,14 +67,14 @@ def fitted_columns(source: object, masks: Mapping[str, Mask], columns: Mapping[s
     return _fitted(masks, {name: counts[column] for name, column in columns.items() if column in counts})
 
 
-def fitted_attribute(mask: Mask, name: str, joint: JointCounts) -> Mask:
+def fitted_attribute(mask: Mask, name: str, joint: JointCounts | JointMoments) -> Mask:
     """Fit a mask to the counted values of the attribute `name`, which an error then names.
 
     Where rare texts were merged while counting, the text that stands for them does not count.
     """
     if not mask.needs_counts:
         return mask
-    counts = joint.table.sum(axis=1)
+    counts = joint.records
     if joint.coarsening is not None and joint.domain.kind == "string":
         counts[np.flatnonzero(joint.domain.values == OTHER)] = 0
     with naming(name):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aegis_opt import _options
-from aegis_opt._shown import shown
+from aegis_opt._shown import number_text, shown
 from aegis_opt.domain import Domain, Kind, plain
 from aegis_opt.errors import MaskError
 
@@ -71,19 +70,6 @@ def moment_texts(moments: npt.NDArray[Any]) -> list[str]:
     """Return dates or datetimes in ISO 8601, without a time of day when it is midnight."""
     texts: list[str] = np.datetime_as_string(moments).tolist()
     return [text.removesuffix(".000000").removesuffix("T00:00:00") for text in texts]
-
-
-def exact(value: Number) -> Decimal:
-    """Return the decimal number that a person would write for `value`."""
-    return Decimal(repr(value))
-
-
-def number_text(value: Number | Decimal) -> str:
-    """Return a number in plain decimal notation, without trailing zeros."""
-    decimal = (value if isinstance(value, Decimal) else exact(value)).normalize()
-    if decimal == 0:
-        return "0"
-    return f"{decimal:f}" if -7 <= decimal.adjusted() <= 20 else str(decimal)
 
 
 def bound_text(bound: Any) -> str:

@@ -1,4 +1,4 @@
-"""Measures of how well an attribute predicts the label, computed from a table of their joint counts."""
+"""Measures of how well an attribute predicts the label, from their joint counts or from sums of a number."""
 
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._chance import chance_share, expected_by_chance
@@ -8,6 +8,7 @@ from aegis_opt.measures._chi_square import (
     cramers_v,
     cramers_v_corrected,
 )
+from aegis_opt.measures._correlation_ratio import correlation_ratio
 from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
 from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
 from aegis_opt.measures._information import (
@@ -26,6 +27,7 @@ __all__ = [
     "chance_share",
     "chi_square",
     "chi_square_corrected",
+    "correlation_ratio",
     "cramers_v",
     "cramers_v_corrected",
     "expected_by_chance",

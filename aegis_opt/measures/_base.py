@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from aegis_opt._options import one_of
 from aegis_opt.errors import AegisError, InvalidInput
 from aegis_opt.measures._tables import Array, Score, TableLike, as_array
 
@@ -40,6 +42,9 @@ class Measure:
         Decimals worth showing.
     whole_counts : bool
         Whether only tables of whole numbers have a value.
+    label_kind : {"class", "number"}
+        Whether it measures a label that is one of some classes, by counts, or one that is a number. The
+        function then takes records, sums and sums of squares, of shape (..., n, 3).
 
     Examples
     --------
@@ -60,12 +65,14 @@ class Measure:
     unit: str = ""
     digits: int = 4
     whole_counts: bool = False
+    label_kind: Literal["class", "number"] = "class"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name != self.name.strip():
             raise InvalidInput(f"a measure needs a name without blanks around it, not {self.name!r}")
         if not callable(self.function):
             raise InvalidInput(f"measure {self.name!r}: function must be callable, not {self.function!r}")
+        one_of(f"measure {self.name!r}: label_kind", self.label_kind, ("class", "number"))
         if self.channel_monotone and not self.monotone:
             raise InvalidInput(
                 f"measure {self.name!r}: merging rows is a channel, so channel_monotone needs monotone=True"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from aegis_opt._options import one_of
 from aegis_opt._plugins import load, offers
-from aegis_opt.errors import AegisError, InvalidInput, UnknownMeasure
+from aegis_opt.errors import AegisError, InvalidInput, InvalidOption, UnknownMeasure
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._chi_square import (
     chi_square,
@@ -13,6 +14,7 @@ from aegis_opt.measures._chi_square import (
     cramers_v,
     cramers_v_corrected,
 )
+from aegis_opt.measures._correlation_ratio import correlation_ratio
 from aegis_opt.measures._functional_dependency import g1_error, g2_error, g3_error, g3_loo_error
 from aegis_opt.measures._goodman_kruskal import goodman_kruskal_tau
 from aegis_opt.measures._information import (
@@ -39,6 +41,7 @@ MeasureName = Literal[
     "cramers_v_corrected",
     "g3_loo",
     "mi_loo",
+    "eta2",
 ]
 """The measures of this package. `get_measure` takes any name, also of a measure of another package."""
 
@@ -73,6 +76,15 @@ _MEASURES: dict[str, Measure] = {
             unit="bits",
             whole_counts=True,
         ),
+        Measure(
+            "eta2",
+            "correlation ratio (eta squared)",
+            correlation_ratio,
+            True,
+            True,
+            True,
+            label_kind="number",
+        ),
     )
 }
 
@@ -106,16 +118,45 @@ def get_measure(measure: str | Measure) -> Measure:
     if isinstance(measure, Measure):
         return measure
     if not isinstance(measure, str):
-        raise UnknownMeasure("measure", measure, available_measures(), "Give a name or a Measure.")
+        raise UnknownMeasure("measure", measure, _known_names(), "Give a name or a Measure.")
     if measure not in _MEASURES:
         if measure not in offers(ENTRY_POINT_GROUP):
-            raise UnknownMeasure("measure", measure, available_measures())
+            raise UnknownMeasure("measure", measure, _known_names())
         _MEASURES[measure] = _offered(measure)
     return _MEASURES[measure]
 
 
-def available_measures() -> tuple[str, ...]:
+def measure_for(label_kind: Literal["class", "number"], measure: str | Measure) -> Measure:
+    """Look a measure up, and refuse one that is about another kind of label.
+
+    Examples
+    --------
+    >>> measure_for("number", "eta2").monotone
+    True
+    """
+    found = get_measure(measure)
+    if found.label_kind != label_kind:
+        others = ", ".join(available_measures(label_kind))
+        if label_kind == "number":
+            raise InvalidOption(
+                f"measure {found.name!r} is about classes, and the label is a number: take {others}, or make "
+                "classes of the number, summarize(..., label_bins=4)"
+            )
+        raise InvalidOption(
+            f"measure {found.name!r} is about a label that is a number, summarize(..., label_kind='number'), "
+            f"and this label is one of some classes: take one of {others}"
+        )
+    return found
+
+
+def available_measures(label_kind: Literal["class", "number"] = "class") -> tuple[str, ...]:
     """Names that `get_measure` knows: this package's own first, then the others; nothing is loaded.
+
+    Parameters
+    ----------
+    label_kind : {"class", "number"}
+        Measures of tables of counts, for a label that is one of some classes; or those for a label that is a
+        number. What another package offers, and was not asked for yet, is among the former.
 
     Returns
     -------
@@ -125,8 +166,13 @@ def available_measures() -> tuple[str, ...]:
     --------
     >>> available_measures()[:3]
     ('mi', 'chi2', 'g3')
+    >>> available_measures("number")
+    ('eta2',)
     """
-    return tuple(dict.fromkeys([*_MEASURES, *offers(ENTRY_POINT_GROUP)]))
+    one_of("label_kind", label_kind, ("class", "number"))
+    own = [name for name, measure in _MEASURES.items() if measure.label_kind == label_kind]
+    offered = [name for name in offers(ENTRY_POINT_GROUP) if name not in _MEASURES]
+    return (*own, *(offered if label_kind == "class" else ()))
 
 
 def register_measure(measure: Measure) -> None:
@@ -147,8 +193,13 @@ def register_measure(measure: Measure) -> None:
     if not isinstance(measure, Measure):
         raise InvalidInput(f"only a Measure can be registered, not {measure!r}")
     # setdefault is one step: of two threads that register a name at the same time, one is refused
-    if measure.name in available_measures() or _MEASURES.setdefault(measure.name, measure) is not measure:
+    if measure.name in _known_names() or _MEASURES.setdefault(measure.name, measure) is not measure:
         raise InvalidInput(f"the measure name {measure.name!r} is taken: choose another")
+
+
+def _known_names() -> tuple[str, ...]:
+    """Names of measures, whatever the label."""
+    return tuple(dict.fromkeys([*_MEASURES, *offers(ENTRY_POINT_GROUP)]))
 
 
 def _offered(name: str) -> Measure:

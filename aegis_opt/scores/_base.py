@@ -51,9 +51,16 @@ class Score(ABC):
     title: str
     monotone: bool = False
 
+    def title_for(self, *, is_number: bool) -> str:  # noqa: ARG002
+        """What people read, for a label that is one of some classes or a number."""
+        return self.title
+
     @abstractmethod
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration."""
+
+    def check_label(self, *, is_number: bool) -> None:  # noqa: B027
+        """Refuse a label that cannot be scored: one of some classes, or a number; by default none."""
 
     def changes(self, masked: MaskedRecords) -> Mapping[str, FloatArray] | None:  # noqa: ARG002
         """Score every configuration with one of its masks changed; None where that is not known.

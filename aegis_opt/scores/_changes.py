@@ -33,8 +33,9 @@ def changed_r2_gcv(masked: MaskedRecords, penalty: float = PENALTY) -> dict[str,
     pairs = masked.pairs()
     starts = pairs.starts.tolist()
     by_label: FloatArray = pairs.labels[0].astype(float)
+    records: FloatArray = pairs.records[0].astype(float)
     candidates = [
-        _Candidates.of(own, start, by_label[start : start + size])
+        _Candidates.of(own, start, by_label[start : start + size], records[start : start + size])
         for own, start, size in zip(masked.capped, starts, pairs.sizes, strict=False)
     ]
     rows = []
@@ -51,17 +52,18 @@ class _Candidates:
 
     start: int  # the number of the attribute's first class
     indicator: FloatArray  # classes x masked values of all masks
-    labels: FloatArray  # masked values x labels: records
+    labels: FloatArray  # masked values x columns of the label: their sums
+    totals: FloatArray  # records of each masked value
     begins: IntArray  # the first masked value of each mask, and at the end their number
 
     @classmethod
-    def of(cls, refinement: Refinement, start: int, by_label: FloatArray) -> _Candidates:
+    def of(cls, refinement: Refinement, start: int, by_label: FloatArray, records: FloatArray) -> _Candidates:
         sizes = [int(groups.max()) + 1 for groups in refinement.groups]
         begins = np.concatenate([[0], np.cumsum(sizes)])
         indicator = np.zeros((len(by_label), int(begins[-1])))
         for groups, begin in zip(refinement.groups, begins, strict=False):
             indicator[np.arange(len(groups)), begin + groups] = 1.0
-        return cls(start, indicator, indicator.T @ by_label, begins)
+        return cls(start, indicator, indicator.T @ by_label, indicator.T @ records, begins)
 
 
 def _of_configuration(
@@ -73,7 +75,7 @@ def _of_configuration(
     moments = design.moments()
     n, G, B, tss = centred(moments)
     p = len(G)
-    counts = moments.label_counts[0]
+    label_sums = moments.label_sums[0]
     sums = np.diagonal(moments.products[0])
     factor = cho_factor(G + penalty * np.eye(p), lower=True, check_finite=False)
     K: FloatArray = cho_solve(factor, np.eye(p), check_finite=False)
@@ -83,7 +85,7 @@ def _of_configuration(
     for candidate, size in zip(candidates, design.blocks, strict=True):
         begin, end = end, end + size
         classes = slice(candidate.start, candidate.start + len(candidate.indicator))
-        totals = candidate.labels.sum(axis=1)
+        totals = candidate.totals
         C = crossed[:, classes] @ candidate.indicator - np.outer(sums / n, totals)
         C[begin:end] = 0.0
         # H C = K C - K_oa K_aa^-1 K_ao C, with o the other columns and a the attribute's own
@@ -95,7 +97,7 @@ def _of_configuration(
         B_others = B.copy()
         B_others[begin:end] = 0.0
         rest = _Others(n, tss, p - size, trace, W_others, T, C, B_others, penalty)
-        right = candidate.labels - np.outer(totals, counts) / n
+        right = candidate.labels - np.outer(totals, label_sums) / n
         found.append(
             np.array(
                 [

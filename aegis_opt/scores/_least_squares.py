@@ -39,7 +39,7 @@ class Design:
 
         With a cap, the `cap` - 1 most frequent masked values of an attribute stay and the others are pooled.
         """
-        sizes = pairs.labels.sum(axis=(0, 2))
+        sizes = pairs.records.sum(axis=0)
         columns, blocks, start = [], [], 0
         for own, first in zip(groups, pairs.starts, strict=False):
             if cap is not None:
@@ -65,13 +65,22 @@ class Design:
             key, weights=self.pairs.counts, minlength=n_folds * p * p
         ).reshape(n_folds, p, p)
         products += products.transpose(0, 2, 1)
-        labels = self.labels()
         diagonal = np.arange(p)
-        products[:, diagonal, diagonal] = labels.sum(axis=2)
-        return Moments(products, labels, _label_counts(self.pairs))
+        products[:, diagonal, diagonal] = self.records()
+        pairs = self.pairs
+        return Moments(pairs.fold_sizes, products, self.labels(), pairs.label_sums, pairs.label_squares)
+
+    def records(self) -> FloatArray:
+        """Records per fold and column."""
+        n_folds = self.pairs.n_folds
+        key = np.arange(n_folds)[:, None] * self.p + self.columns
+        merged: FloatArray = np.bincount(  # type: ignore[assignment]
+            key.ravel(), weights=self.pairs.records.ravel(), minlength=n_folds * self.p
+        )
+        return merged.reshape(n_folds, self.p)
 
     def labels(self) -> FloatArray:
-        """Records per fold, column and label."""
+        """Sums of the label's columns per fold and column."""
         n_folds, _, k = self.pairs.labels.shape
         key = (np.arange(n_folds)[:, None, None] * self.p + self.columns[:, None]) * k + np.arange(k)
         merged: FloatArray = np.bincount(  # type: ignore[assignment]
@@ -85,7 +94,7 @@ class Design:
         A matrix of many columns is sparse.
         """
         p = self.p
-        sums = self.labels().sum(axis=(0, 2))
+        sums = self.records().sum(axis=0)
         if p < _FEWEST_SPARSE:
             bordered = np.empty((p + 1, p + 1))
             bordered[:p, :p] = self.moments().total().products[0]
@@ -105,40 +114,46 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums of products of one-hot columns X and one-hot labels Y, for each fold."""
+    """Sums of products of one-hot columns X and columns Y of the label, for each fold.
 
+    Y is one-hot where the label is one of k classes, and one column where it is a number.
+    """
+
+    n: FloatArray  # folds: records
     products: FloatArray  # folds x p x p: X'X
     labels: FloatArray  # folds x p x k: X'Y
-    label_counts: FloatArray  # folds x k
+    label_sums: FloatArray  # folds x k: 1'Y
+    label_squares: FloatArray  # folds x k: the diagonal of Y'Y
+
+    @property
+    def _parts(self) -> tuple[FloatArray, ...]:
+        return self.n, self.products, self.labels, self.label_sums, self.label_squares
 
     def total(self) -> Moments:
         """All folds together."""
-        parts = (self.products, self.labels, self.label_counts)
-        return Moments(*(part.sum(axis=0, keepdims=True) for part in parts))
+        return Moments(*(part.sum(axis=0, keepdims=True) for part in self._parts))
 
     def minus(self, other: Moments) -> Moments:
         """The records that are not among the other ones."""
-        return Moments(
-            self.products - other.products,
-            self.labels - other.labels,
-            self.label_counts - other.label_counts,
-        )
+        return Moments(*(part - its for part, its in zip(self._parts, other._parts, strict=True)))
 
     def fold(self, fold: int) -> Moments:
         """One fold alone."""
-        return Moments(self.products[[fold]], self.labels[[fold]], self.label_counts[[fold]])
+        return Moments(*(part[[fold]] for part in self._parts))
 
 
 def r2_gcv(design: Design, penalty: float = PENALTY) -> float:
-    r"""R-squared of ridge regression of the one-hot label, corrected by generalised cross-validation.
+    r"""R-squared of ridge regression of the label, corrected by generalised cross-validation.
 
-    With X the one-hot columns, s = X'1, G = X'X - ss'/n, B = X'Y - s n_y'/n and W = (G + lambda I)^-1 B,
+    With X the one-hot columns, Y the one-hot label or the number, t = Y'1, s = X'1, G = X'X - ss'/n,
+    B = X'Y - st'/n and W = (G + lambda I)^-1 B,
 
     .. math:: 1 - \frac{RSS / (1 - df/n)^2}{TSS / (1 - 1/n)^2}, \qquad
        df = 1 + p - \lambda \operatorname{tr}(G + \lambda I)^{-1},
 
-    where RSS = TSS - 2 tr(B'W) + tr(W'GW) and TSS = sum of n_y (1 - n_y/n) over the labels [1]_. A table of
-    one record has no score (NaN), and neither has one whose fit has as many degrees of freedom as records.
+    where RSS = TSS - 2 tr(B'W) + tr(W'GW) and TSS = tr(Y'Y) - t't/n, which is the sum of n_y (1 - n_y/n) over
+    the classes [1]_. A table of one record has no score (NaN), and neither has one whose fit has as many
+    degrees of freedom as records.
 
     References
     ----------
@@ -160,40 +175,43 @@ def generalised_cross_validation(rss: float, tss: float, df: float, n: float) ->
 
 
 def r2_cv(design: Design, penalty: float = PENALTY) -> tuple[float, FloatArray]:
-    r"""Cross-validated R-squared of ridge regression of the one-hot label, and its value in each fold.
+    r"""Cross-validated R-squared of ridge regression of the label, and its value in each fold.
 
     The fit leaves fold f out and is judged on it,
 
     .. math:: 1 - \frac{\sum_f RSS_f}{\sum_f TSS_f}, \qquad 1 - \frac{RSS_f}{TSS_f},
 
-    where TSS_f is taken around the label shares of the other folds. With the uncentred sums M_f, B_f, s_f
-    and n_f of the fold, RSS_f = sum over the labels of n_fy - 2 (b_0 n_fy + w'B_f) + n_f b_0^2 + 2 b_0 s_f'w
-    + w'M_f w: no record is needed. A fold without records, or that holds all of them, has no value (NaN).
+    where TSS_f is taken around the mean label of the other folds: class shares, or the mean number. With the
+    uncentred sums M_f, B_f, s_f, n_f of the fold, and of each column y of the label its sum t_fy and its sum
+    of squares q_fy, which are the same for classes, RSS_f = sum over y of q_fy - 2 (b_0 t_fy + w'B_f)
+    + n_f b_0^2 + 2 b_0 s_f'w + w'M_f w: no record is needed. A fold without records, or that holds all of
+    them, has no value (NaN).
     """
     moments = design.moments()
     everything = moments.total()
     n_folds = len(moments.products)
     rss, tss = np.full(n_folds, np.nan), np.full(n_folds, np.nan)
     for fold in range(n_folds):
-        M, B, held = moments.products[fold], moments.labels[fold], moments.label_counts[fold]
+        M, B, held = moments.products[fold], moments.labels[fold], moments.label_sums[fold]
+        squares = moments.label_squares[fold]
         others = everything.minus(moments.fold(fold))
-        n, n_fold = float(others.label_counts.sum()), float(held.sum())
+        n, n_fold = float(others.n[0]), float(moments.n[fold])
         if n == 0 or n_fold == 0:
             continue
         _, G, C, _ = centred(others)
         _, W = _ridge(G, C, penalty, trace=False)
-        shares = others.label_counts[0] / n
+        shares = others.label_sums[0] / n
         means = np.diagonal(others.products[0]) / n
         intercept = shares - means @ W
         sums = np.diagonal(M)
         rss[fold] = np.sum(
-            held
+            squares
             - 2 * (intercept * held + np.sum(W * B, axis=0))
             + n_fold * intercept**2
             + 2 * intercept * (sums @ W)
             + np.sum(W * (M @ W), axis=0)
         )
-        tss[fold] = np.sum(held - 2 * shares * held + n_fold * shares**2)
+        tss[fold] = np.sum(squares - 2 * shares * held + n_fold * shares**2)
     if not np.nansum(tss) > 0:
         return float("nan"), np.full(n_folds, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -201,10 +219,11 @@ def r2_cv(design: Design, penalty: float = PENALTY) -> tuple[float, FloatArray]:
 
 
 def r2(design: Design) -> float:
-    """R-squared of least squares of the one-hot label on the one-hot masked attributes.
+    """R-squared of least squares of the one-hot label, or of the number, on the one-hot masked attributes.
 
     Merging values only removes columns from the span of the attributes, so it never raises this score: its
-    order of configurations is proved. For one attribute it is Goodman and Kruskal's tau.
+    order of configurations is proved. For one attribute it is Goodman and Kruskal's tau, and of a number the
+    correlation ratio.
     """
     return _explained(design, None)
 
@@ -227,13 +246,13 @@ def _explained(design: Design, penalty: FloatArray | None) -> float:
     The columns of the largest attribute never occur together, so their block of X'X is diagonal: they are
     eliminated first, however many there are.
     """
-    counts = _label_counts(design.pairs).sum(axis=0)
-    n = float(counts.sum())
-    tss = n - float(np.sum(counts**2)) / n
+    sums = design.pairs.label_sums.sum(axis=0)
+    squares = float(design.pairs.label_squares.sum())
+    tss = squares - float(np.sum(sums**2)) / float(design.pairs.fold_sizes.sum())
     if not tss > 0:
         return float("nan")
     A, p = design.normal_matrix(), design.p
-    right = np.vstack([design.labels().sum(axis=0), counts])
+    right = np.vstack([design.labels().sum(axis=0), sums])
     starts = np.concatenate([[0], np.cumsum(design.blocks)])
     largest = int(np.argmax(design.blocks))
     eliminated = np.arange(starts[largest], starts[largest + 1])
@@ -252,7 +271,7 @@ def _explained(design: Design, penalty: FloatArray | None) -> float:
         right[eliminated],
         right[rest],
     )
-    return float(1 - (n - system.value()) / tss)
+    return float(1 - (squares - system.value()) / tss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,12 +330,12 @@ def _quadratic(S: FloatArray, g: FloatArray, scale: FloatArray) -> float:
 
 
 def centred(moments: Moments) -> tuple[float, FloatArray, FloatArray, float]:
-    """Return n, G = X'X - ss'/n, B = X'Y - s n_y'/n and TSS of moments of one fold."""
-    M, B, counts = moments.products[0], moments.labels[0], moments.label_counts[0]
-    n = float(counts.sum())
+    """Return n, G = X'X - ss'/n, B = X'Y - st'/n and TSS of moments of one fold."""
+    M, B, sums_of_label = moments.products[0], moments.labels[0], moments.label_sums[0]
+    n = float(moments.n[0])
     sums = np.diagonal(M)
-    tss = float(np.sum(counts * (1 - counts / n)))
-    return n, M - np.outer(sums, sums) / n, B - np.outer(sums, counts) / n, tss
+    tss = float(np.sum(moments.label_squares[0] - sums_of_label * (sums_of_label / n)))
+    return n, M - np.outer(sums, sums) / n, B - np.outer(sums, sums_of_label) / n, tss
 
 
 def _ridge(G: FloatArray, B: FloatArray, penalty: float, trace: bool = True) -> tuple[float, FloatArray]:
@@ -331,12 +350,6 @@ def _ridge(G: FloatArray, B: FloatArray, penalty: float, trace: bool = True) -> 
         return float("nan"), W
     inverse, _ = dpotri(factor, lower=1)
     return float(np.trace(inverse)), W
-
-
-def _label_counts(pairs: PairCounts) -> FloatArray:
-    """Records per fold and label: any attribute has them all."""
-    counts: FloatArray = pairs.labels[:, : pairs.sizes[0]].sum(axis=1).astype(float)
-    return counts
 
 
 def most_frequent(sizes: IntArray | FloatArray, cap: int = CAP) -> IntArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from aegis_opt.scores._base import Score, ScoreValues, checked_name
 from aegis_opt.scores._least_squares import FloatArray, most_frequent
 from aegis_opt.scores._logistic import LogisticRegression
 from aegis_opt.scores._masked_records import MaskedRecords
+from aegis_opt.scores._ridge import Ridge
 from aegis_opt.sources._pairs import CodedRecords, IntArray
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ MOST_ROWS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Model(Score):
-    """Train a classifier on a sample of the masked records, and judge it on records that it has not seen.
+    """Train a model on a sample of the masked records, and judge it on records that it has not seen.
 
     The masked attributes are one-hot encoded; of each, the 63 most frequent masked values of the sample stay
     and the others are pooled. Every configuration has the same sample and the same folds. The score is minus
@@ -34,11 +36,15 @@ class Model(Score):
     that was held out, where no probability counts as less than one half divided by the number of records that
     the model has seen. A model that gives no probabilities is scored by its accuracy.
 
+    Where the label is a number, the score is R-squared on the records that were held out: 1 minus the squared
+    error of the model divided by that of the mean of the records that the model has seen.
+
     Parameters
     ----------
-    estimator : scikit-learn classifier, optional
-        It is copied, never fitted itself. By default logistic regression: scikit-learn's, with its default
-        penalty, found by an optimiser of our own that takes a fraction of the time.
+    estimator : scikit-learn classifier or regressor, optional
+        It is copied, never fitted itself. A label of classes needs a classifier, a number a regressor. By
+        default logistic regression or ridge regression: scikit-learn's, with its default penalty, found by
+        methods of our own that take a fraction of the time.
     rows : int, optional
         Size of the sample; None takes all records.
     folds : int
@@ -75,6 +81,16 @@ class Model(Score):
         model = "LogisticRegression" if self.estimator is None else type(self.estimator).__name__
         return f"{model} on held-out records"
 
+    def check_label(self, *, is_number: bool) -> None:
+        """Refuse a classifier for a number, and a regressor for classes."""
+        check_fits(self.estimator, is_number=is_number)
+
+    def title_for(self, *, is_number: bool) -> str:
+        """Name the estimator that a kind of label has."""
+        if self.estimator is not None:
+            return self.title
+        return f"{'Ridge' if is_number else 'LogisticRegression'} on held-out records"
+
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Train on every configuration."""
         sample = masked.records.sample(self.rows or MOST_ROWS, self.seed)
@@ -90,28 +106,48 @@ class Model(Score):
         except ImportError as error:
             raise MissingDependency("models are trained with joblib: pip install scikit-learn") from error
         fold = sample.folds(self.folds, self.seed)
-        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        numbers = sample.numbers
+        check_fits(self.estimator, is_number=numbers is not None)
+        default = LogisticRegression() if numbers is None else Ridge()
+        estimator = default if self.estimator is None else self.estimator
         encode = one_hot if self.estimator is None or _takes_sparse(estimator) else _dense_one_hot
+        if numbers is None:
+            judge = partial(_held_out, label=sample.label)
+        else:
+            judge = partial(_held_out_number, y=numbers.values[sample.label], scale=numbers.scale)
         found = Parallel()(
-            delayed(_held_out)(estimator, encode(masked.masked(name, sample)), sample.label, fold, self.folds)
+            delayed(judge)(estimator, encode(masked.masked(name, sample)), fold=fold, n_folds=self.folds)
             for name in configurations
         )
         return np.array(found)
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse what is no classifier."""
+    """Refuse what is no model."""
     if estimator is None:
         return
-    tags = getattr(estimator, "__sklearn_tags__", None)
-    if tags is not None and not isinstance(estimator, type) and tags().estimator_type == "regressor":
-        raise InvalidOption(f"an estimator must be a classifier, not the regressor {estimator!r}")
     for method in ("fit", "predict"):
         if not callable(getattr(estimator, method, None)) or isinstance(estimator, type):
             raise InvalidOption(
-                f"an estimator must be a scikit-learn classifier such as LogisticRegression(), which has "
-                f"{method!r}; {estimator!r} has none"
+                "an estimator must be a scikit-learn classifier such as LogisticRegression(), or for numbers "
+                f"a regressor such as Ridge(), which has {method!r}; {estimator!r} has none"
             )
+
+
+def check_fits(estimator: Any, *, is_number: bool) -> None:
+    """Refuse a classifier for a number, and a regressor for classes; what says nothing is taken."""
+    tags = None if estimator is None else getattr(estimator, "__sklearn_tags__", None)
+    kind = None if tags is None else tags().estimator_type
+    if kind == "regressor" and not is_number:
+        raise InvalidOption(
+            "the label is one of some classes, so an estimator must be a classifier, not the regressor "
+            f"{estimator!r}; a regressor is for summarize(..., label_kind='number')"
+        )
+    if kind == "classifier" and is_number:
+        raise InvalidOption(
+            f"the label is a number, so an estimator must be a regressor, not the classifier {estimator!r}; "
+            "a classifier is for classes, such as summarize(..., label_bins=4) makes of a number"
+        )
 
 
 def mean_of_folds(folds: FloatArray) -> FloatArray:
@@ -147,6 +183,28 @@ def one_hot(columns: Sequence[IntArray]) -> sparse.csr_matrix:
 def _dense_one_hot(columns: Sequence[IntArray]) -> FloatArray:
     found: FloatArray = one_hot(columns).toarray()
     return found
+
+
+def _held_out_number(
+    estimator: Any,
+    X: sparse.csr_matrix | FloatArray,
+    y: FloatArray,
+    scale: float,
+    fold: IntArray,
+    n_folds: int,
+) -> FloatArray:
+    """Return R-squared of a model in each fold; NaN where there is none. Errors are divided by `scale`."""
+    scores = np.full(n_folds, np.nan)
+    for f in range(n_folds):
+        seen, held = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if not len(held) or not len(seen):
+            continue
+        model = copy.deepcopy(estimator).fit(X[seen], y[seen])
+        errors = (y[held] - np.asarray(model.predict(X[held]), dtype=np.float64).ravel()) / scale
+        variation = float(np.sum(((y[held] - y[seen].mean()) / scale) ** 2))
+        if variation > 0:
+            scores[f] = 1 - float(np.sum(errors**2)) / variation
+    return scores
 
 
 def _held_out(

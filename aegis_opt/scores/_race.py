@@ -13,7 +13,7 @@ from aegis_opt.scores._base import Score, ScoreValues, checked_name
 from aegis_opt.scores._intervals import indistinguishable
 from aegis_opt.scores._least_squares import FloatArray
 from aegis_opt.scores._masked_records import MaskedRecords
-from aegis_opt.scores._model import Model, check_estimator, mean_of_folds
+from aegis_opt.scores._model import Model, check_estimator, check_fits, mean_of_folds
 from aegis_opt.scores._r2 import R2_GCV
 from aegis_opt.sources._pairs import IntArray
 
@@ -32,8 +32,8 @@ class Race(Score):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier, optional
-        By default logistic regression.
+    estimator : scikit-learn classifier or regressor, optional
+        By default logistic regression, or ridge regression where the label is a number.
     rows : int
         Records of the first round.
     folds : int
@@ -76,6 +76,14 @@ class Race(Score):
     def title(self) -> str:  # type: ignore[override]
         """What the finalists are scored by."""
         return f"a race by {Model(self.estimator).title}"
+
+    def title_for(self, *, is_number: bool) -> str:
+        """What the finalists are scored by, for a kind of label."""
+        return f"a race by {Model(self.estimator).title_for(is_number=is_number)}"
+
+    def check_label(self, *, is_number: bool) -> None:
+        """Refuse a classifier for a number, and a regressor for classes."""
+        check_fits(self.estimator, is_number=is_number)
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Run the race."""

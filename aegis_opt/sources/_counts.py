@@ -53,6 +53,56 @@ class JointCounts:
     table: npt.NDArray[np.int64]
     coarsening: Coarsening | None = None
 
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """Records per value."""
+        counts: npt.NDArray[np.int64] = self.table.sum(axis=1)
+        return counts
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments:
+    """Records, sum and sum of squares of a label that is a number, for each value of one attribute.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attribute's values: the rows, the missing value (if any) last.
+    table : ndarray of float64, shape (n, 3)
+        Records per value, the sum of their labels and the sum of the squares, centred and scaled as
+        `aegis_opt.sources._number_label.NumberLabel` says.
+    coarsening : Coarsening, optional
+        How the values were merged while counting, if they were.
+    """
+
+    domain: Domain
+    table: npt.NDArray[np.float64]
+    coarsening: Coarsening | None = None
+
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """Records per value."""
+        return self.table[:, 0].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberScan:
+    """Sums of a label that is a number, of a whole source.
+
+    Parameters
+    ----------
+    label : str
+        Name of the label's column.
+    attributes : dict of str to JointMoments
+        One table per attribute, in the order asked for.
+    n_records : int
+        Number of records, N.
+    """
+
+    label: str
+    attributes: dict[str, JointMoments]
+    n_records: int
+
 
 @dataclass(frozen=True, eq=False)
 class Scan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy.typing as npt
 
@@ -23,11 +23,11 @@ class Records(ABC):
 
     description: str
     types: Sequence[str]
-    parallel: ClassVar[int] = 1
+    parallel: int = 1
     """How many queries run at a time."""
     in_order: bool = False
     """Whether every query finds the records in the order of the source."""
-    may_leave: ClassVar[bool] = True
+    may_leave: bool = True
     """Whether records may be fetched one by one, or only counts of them."""
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -59,7 +59,7 @@ class Recoding:
     decode: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda fetched: fetched
 
 
-def recode(records: Records, column: Column, label: Column, max_values: int) -> Recoding:
+def recode(records: Records, column: Column, labels: Sequence[Column], max_values: int) -> Recoding:
     """Choose the finest coarsening of a column that has at most `max_values` values.
 
     Integers and reals are rounded down to a multiple of 1, 2 or 5 times a power of ten, dates and time stamps
@@ -70,7 +70,7 @@ def recode(records: Records, column: Column, label: Column, max_values: int) -> 
     if column.kind == "string":
         kept = max_values - 2
         rule = f"its {kept:,} most frequent values, all others as {sql.OTHER!r}"
-        return Recoding(column, column.sql, rule, sql.most_frequent(column, label, kept))
+        return Recoding(column, column.sql, rule, sql.most_frequent(column, labels, kept))
     if column.kind in ("date", "datetime"):
         return _recode_time(records, column, max_values)
     return _recode_number(records, column, max_values)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from aegis_opt.sources._number_label import FloatArray, Numbers
 
 IntArray = npt.NDArray[np.int64]
 
@@ -17,41 +20,63 @@ _DENSE = 8  # cells per record up to which a table is counted cell by cell, whic
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Records per pair of classes of two attributes, and per class and label, apart for each fold.
+    """Records per pair of classes of two attributes, and sums of the label per class, apart for each fold.
 
     The classes of an attribute are sets of its values. Those of all attributes are numbered through, one
     attribute after the other. Only pairs that occur are stored: a nearly unique attribute has no more of
-    them than there are records.
+    them than there are records. A label of k classes has k columns of zeros and ones, whose sums are counts;
+    a number has one column.
     """
 
     sizes: tuple[int, ...]  # classes of each attribute
     first: IntArray  # of each pair, the class of the attribute that comes first
     second: IntArray
     fold: IntArray | None  # the fold of each entry; None where there is one fold only
-    counts: npt.NDArray[np.float64]  # whole numbers, as sums of products want them
-    labels: IntArray  # folds x classes x labels
+    counts: FloatArray  # whole numbers, as sums of products want them
+    records: IntArray | FloatArray  # folds x classes
+    labels: IntArray | FloatArray  # folds x classes x columns of the label: their sums
+    label_sums: FloatArray  # folds x columns of the label
+    label_squares: FloatArray  # folds x columns of the label: sums of their squares
 
     @classmethod
     def of(
         cls,
         sizes: Sequence[int],
         cells: Sequence[tuple[IntArray, IntArray, IntArray, IntArray]],
-        labels: Sequence[IntArray],
+        labels: Sequence[npt.NDArray[Any]],
+        is_number: bool = False,
     ) -> PairCounts:
-        """Join the counts of single pairs (first, second, fold, counts) and of single attributes."""
+        """Join the counts of single pairs (first, second, fold, counts) and of single attributes.
+
+        `labels` has, for each attribute, the records per fold, class and label; of a number, the records,
+        its sum and its sum of squares per fold and class.
+        """
         empty = np.zeros(0, dtype=np.int64)
         first, second, fold, counts = (
             np.concatenate(parts) for parts in zip(*cells, (empty,) * 4, strict=True)
         )
-        by_class = np.concatenate(labels, axis=1)
-        return cls(
-            tuple(sizes), first, second, fold if len(by_class) > 1 else None, counts.astype(float), by_class
-        )
+        by_class: npt.NDArray[Any] = np.concatenate(labels, axis=1)
+        everything: FloatArray = labels[0].sum(axis=1).astype(float)  # any attribute has all records
+        if is_number:
+            records, sums = by_class[:, :, 0], by_class[:, :, 1:2]
+            label_sums, label_squares = everything[:, 1:2], everything[:, 2:3]
+        else:  # zeros and ones are their own squares
+            records, sums = by_class.sum(axis=2), by_class
+            label_sums, label_squares = everything, everything
+        its_fold = fold if len(by_class) > 1 else None
+        counts = counts.astype(float)
+        return cls(tuple(sizes), first, second, its_fold, counts, records, sums, label_sums, label_squares)
 
     @property
     def n_folds(self) -> int:
         """Number of folds that the records are divided into."""
         return len(self.labels)
+
+    @property
+    def fold_sizes(self) -> FloatArray:
+        """Records of each fold: any attribute has them all."""
+        sizes: FloatArray = self.records[:, : self.sizes[0]].sum(axis=1).astype(float)
+        return sizes
 
     @property
     def starts(self) -> IntArray:
@@ -87,6 +112,7 @@ class CodedRecords(CountableRecords):
     label: IntArray
     n_labels: int
     in_order: bool = True  # whether the source has an order, so that a record has a place
+    numbers: Numbers | None = None  # what a label that is a number stands for
 
     def __len__(self) -> int:
         return len(self.label)
@@ -115,12 +141,18 @@ class CodedRecords(CountableRecords):
             pair, its_fold = np.divmod(cells, n_folds) if n_folds > 1 else (cells, cells)
             first, second = np.divmod(pair, sizes[j])
             found.append((starts[i] + first, starts[j] + second, its_fold, counts))
-        k = self.n_labels
         labels = [
-            np.bincount((fold * size + own) * k + self.label, minlength=n_folds * size * k)
+            self._by_label(fold * size + own, n_folds * size).reshape(n_folds, size, -1)
             for size, own in zip(sizes, coded, strict=True)
         ]
-        return PairCounts.of(sizes, found, [own.reshape(n_folds, -1, k) for own in labels])
+        return PairCounts.of(sizes, found, labels, self.numbers is not None)
+
+    def _by_label(self, groups: IntArray, n_groups: int) -> IntArray | FloatArray:
+        """Count the records per group and label, or add up the numbers of each group."""
+        if self.numbers is not None:
+            return self.numbers.moments(groups, self.label, n_groups)
+        k = self.n_labels
+        return np.bincount(groups * k + self.label, minlength=n_groups * k)
 
     def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
         """Return the records, each counted once; equal ones are not looked for."""
@@ -131,7 +163,12 @@ class CodedRecords(CountableRecords):
         if rows >= len(self):
             return self
         chosen = np.sort(np.random.default_rng(seed).choice(len(self), rows, replace=False))
-        return CodedRecords([places[chosen] for places in self.attributes], self.label[chosen], self.n_labels)
+        return replace(
+            self,
+            attributes=[places[chosen] for places in self.attributes],
+            label=self.label[chosen],
+            in_order=True,
+        )
 
 
 def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

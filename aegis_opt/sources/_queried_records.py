@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +17,7 @@ from aegis_opt.errors import SourceError
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._engine import Fetched, Records
 from aegis_opt.sources._many_values import Recoding
+from aegis_opt.sources._number_label import FloatArray, NumberColumn, Numbers, moments_of
 from aegis_opt.sources._pairs import CodedRecords, CountableRecords, IntArray, PairCounts
 
 MOST_HELD = 20_000_000  # values of records that are fetched at a time
@@ -59,28 +60,22 @@ class CountedColumn:
             )
         return np.append(places, len(self.domain.values))[codes].astype(np.int64)
 
+    def coded(self, fetched: Fetched) -> tuple[IntArray, None]:
+        """Return the class of each record."""
+        return self.places(fetched), None
+
 
 @dataclass(frozen=True, eq=False)
 class QueriedRecords(CountableRecords):
-    """Columns of open records, of which the label comes first."""
+    """Columns of open records: a label and the attributes."""
 
     records: Records
-    label: CountedColumn
+    label: CountedColumn | NumberColumn
     attributes: Sequence[CountedColumn]
 
     def held(self, n_records: int) -> CountableRecords:
         """Fetch the records, or count them where they are."""
-        columns = [self.label, *self.attributes]
-        fits = n_records * len(columns) <= MOST_HELD
-        if not self.records.may_leave or not (fits or self.records.in_order):
-            return self
-        at_a_time = len(columns) if fits else 1  # queries of one column agree only where there is an order
-        places: list[IntArray] = []
-        for start in range(0, len(columns), at_a_time):
-            chosen = columns[start : start + at_a_time]
-            fetched = self.records.query(f"SELECT {', '.join(c.selected for c in chosen)} FROM {{records}}")
-            places += [column.places(fetched) for column in chosen]
-        return CodedRecords(places[1:], places[0], len(self.label.domain), self.records.in_order)
+        return held_together([self], n_records)[0]
 
     def pairs(self, classes: Sequence[IntArray], n_folds: int = 1, seed: int = 0) -> PairCounts:
         """Count pairs of values by one query each, then add up those of a class."""
@@ -99,7 +94,9 @@ class QueriedRecords(CountableRecords):
             own, other = np.divmod(of_pair, sizes[j])
             return starts[i] + own, starts[j] + other, its_fold, merged
 
-        def labels(i: int) -> IntArray:
+        def labels(i: int) -> IntArray | FloatArray:
+            if isinstance(self.label, NumberColumn):
+                return self._moments(i, self.label, classes[i], n_folds, seed)
             own, label, fold, counts = self._counted([self.attributes[i], self.label], n_folds, seed)
             table = np.zeros((n_folds, sizes[i], len(self.label.domain)), dtype=np.int64)
             np.add.at(table, (fold, classes[i][own], label), counts)
@@ -107,12 +104,23 @@ class QueriedRecords(CountableRecords):
 
         indices = range(len(self.attributes))
         return PairCounts.of(
-            sizes, self._each(list(combinations(indices, 2)), cells), self._each(list(indices), labels)
+            sizes,
+            self._each(list(combinations(indices, 2)), cells),
+            self._each(list(indices), labels),
+            isinstance(self.label, NumberColumn),
         )
+
+    def _moments(self, i: int, label: NumberColumn, classes: IntArray, n_folds: int, seed: int) -> FloatArray:
+        """Add up the numbers of the label per fold and class of an attribute."""
+        z = label.number.sql(label.column)
+        fetched = self._grouped([self.attributes[i]], n_folds, seed, {"s": z, "q": f"{z} * {z}"})
+        n_classes = int(classes.max()) + 1
+        key = fetched["fold"].astype(np.int64) * n_classes + classes[self.attributes[i].places(fetched)]
+        return moments_of(key, [fetched[name] for name in "nsq"], n_folds * n_classes).reshape(n_folds, -1, 3)
 
     def combinations(self, n_records: int) -> tuple[list[IntArray], IntArray, IntArray]:
         """Count equal records by one query; only the distinct ones and their counts come back."""
-        columns = [self.label, *self.attributes]
+        columns = [self._class_label, *self.attributes]
         keys = [column.key for column in columns]
         query = sql.group_counts([column.recoding.column for column in columns], keys)
         if n_records * len(columns) > _MOST_COMBINED:
@@ -133,13 +141,40 @@ class QueriedRecords(CountableRecords):
         by_content = self.records.hash([str(seed), *(column.key for column in columns)])
         selected = ", ".join(column.selected for column in columns)
         fetched = self.records.query(f"SELECT {selected} FROM {{records}} ORDER BY {by_content} LIMIT {rows}")
-        places = [column.places(fetched) for column in columns]
-        return CodedRecords(places[1:], places[0], len(self.label.domain), in_order=False)
+        places = [column.places(fetched) for column in self.attributes]
+        label, numbers = self.label.coded(fetched)
+        return self._coded(places, label, numbers, in_order=False)
+
+    def _coded(
+        self, attributes: Sequence[IntArray], label: IntArray, numbers: Numbers | None, in_order: bool
+    ) -> CodedRecords:
+        """Put the places of fetched attributes together with the label."""
+        k = len(self.label.domain) if isinstance(self.label, CountedColumn) else 0
+        return CodedRecords(attributes, label, k, in_order, numbers)
+
+    @property
+    def _class_label(self) -> CountedColumn:
+        """The label, where only one of some classes will do."""
+        if isinstance(self.label, NumberColumn):
+            raise SourceError(f"the label {self.label.column.name!r} is a number, which has no classes")
+        return self.label
 
     def _counted(
         self, columns: Sequence[CountedColumn], n_folds: int, seed: int
     ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Count records per values of two columns and fold; return their places, the folds and the counts."""
+        fetched = self._grouped(columns, n_folds, seed)
+        first, second = (column.places(fetched) for column in columns)
+        return first, second, fetched["fold"].astype(np.int64), fetched["n"].astype(np.int64)
+
+    def _grouped(
+        self,
+        columns: Sequence[CountedColumn],
+        n_folds: int,
+        seed: int,
+        sums: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """Count records per values of columns and fold, and add up expressions."""
         keys = [column.key for column in columns]
         source, fold = "{records}", "0"
         if n_folds > 1:  # equal records are numbered, so that each has a hash of its own
@@ -149,16 +184,16 @@ class QueriedRecords(CountableRecords):
             fold = f"{self.records.hash([str(seed), *everything, 'number'])} % {n_folds}"
         grouped = ", ".join([*keys, fold] if n_folds > 1 else keys)
         named = ", ".join(f"{key} AS {c.recoding.column.sql}" for key, c in zip(keys, columns, strict=True))
-        inner = f"SELECT {named}, {fold} AS fold, count(*) AS n FROM {source} GROUP BY {grouped}"
+        added = "".join(f", sum({expression}) AS {name}" for name, expression in (sums or {}).items())
+        inner = f"SELECT {named}, {fold} AS fold, count(*) AS n{added} FROM {source} GROUP BY {grouped}"
         casts = ", ".join(
             c.recoding.column.sql
             if c.recoding.column.cast is None
             else f"CAST({c.recoding.column.sql} AS {c.recoding.column.cast}) AS {c.recoding.column.sql}"
             for c in columns
         )
-        fetched = self.records.query(f"SELECT {casts}, fold, n FROM ({inner}) AS g")
-        first, second = (column.places(fetched) for column in columns)
-        return first, second, fetched["fold"].astype(np.int64), fetched["n"].astype(np.int64)
+        selected = ", ".join([casts, "fold", "n", *(sums or {})])
+        return self.records.query(f"SELECT {selected} FROM ({inner}) AS g")
 
     def _each(self, items: Sequence[Any], work: Callable[[Any], T]) -> list[T]:
         """Run as many queries at a time as the engine is made for; an error or Ctrl-C ends them all."""
@@ -171,3 +206,24 @@ class QueriedRecords(CountableRecords):
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.records.stop()
                 raise
+
+
+def held_together(several: Sequence[QueriedRecords], n_records: int) -> list[CountableRecords]:
+    """Fetch the records with each of several labels, all of them at once, or count them where they are."""
+    records, attributes = several[0].records, several[0].attributes
+    columns = [*(each.label for each in several), *attributes]
+    fits = n_records * len(columns) <= MOST_HELD
+    if not records.may_leave or not (fits or records.in_order):
+        return list(several)
+    at_a_time = len(columns) if fits else 1  # queries of one column agree only where there is an order
+    labels: list[tuple[IntArray, Numbers | None]] = []
+    places: list[IntArray] = []
+    for start in range(0, len(columns), at_a_time):
+        chosen = columns[start : start + at_a_time]
+        fetched = records.query(f"SELECT {', '.join(c.selected for c in chosen)} FROM {{records}}")
+        labels += [each.label.coded(fetched) for each in several if each.label in chosen]
+        places += [column.places(fetched) for column in attributes if column in chosen]
+    return [
+        each._coded(places, label, numbers, records.in_order)
+        for each, (label, numbers) in zip(several, labels, strict=True)
+    ]

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
+from aegis_opt.sources._column import Column
 from aegis_opt.sources._counting import Counter, check_classes
-from aegis_opt.sources._counts import JointCounts, Progress, Scan, ValueCounts
+from aegis_opt.sources._counts import (
+    JointCounts,
+    JointMoments,
+    NumberScan,
+    Progress,
+    Scan,
+    ValueCounts,
+)
 from aegis_opt.sources._duckdb_engine import DuckDBEngine, open_table
-from aegis_opt.sources._engine import CountingEngine
+from aegis_opt.sources._engine import CountingEngine, Records
+from aegis_opt.sources._label_bins import BinnedRecords, LabelBins, in_order
+from aegis_opt.sources._label_view import CLASSES, LabelView, check_class_label
 from aegis_opt.sources._many_values import Policy
-from aegis_opt.sources._pairs import CodedRecords, CountableRecords
+from aegis_opt.sources._number_label import NumberLabel
+from aegis_opt.sources._pairs import CodedRecords, CountableRecords, IntArray
 from aegis_opt.sources._small_frames import encoded
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
 from aegis_opt.sources._tables import PandasTable
@@ -68,7 +79,8 @@ def scan(
         PyArrow table; a DuckDB relation or a Spark DataFrame, which are counted on their own connection or
         cluster. It is never modified.
     label : str
-        Column of the class label: at most 1,000 classes, and beyond 20 at most one per two records.
+        Column of the class label: texts, booleans or at most 20 whole numbers; at most 1,000 classes, and
+        beyond 20 at most one per two records.
     attributes : sequence of str, optional
         Columns to count; by default all others.
     max_values : int, optional
@@ -117,6 +129,10 @@ def scan(
         return counts
 
 
+AnyScan = Scan | NumberScan
+"""What a scan gives of a label: counts of its classes, or sums of its numbers."""
+
+
 @contextmanager
 def open_scan(
     source: object,
@@ -127,56 +143,131 @@ def open_scan(
     progress: Progress | None,
 ) -> Iterator[tuple[Scan, CountableRecords]]:
     """Scan a source as `scan` does, and keep its records open for more counts."""
+    with open_scans(source, {label: CLASSES}, attributes, policy, memory, progress) as [(counts, records)]:
+        yield cast("Scan", counts), records  # what the view asks for
+
+
+@contextmanager
+def open_scans(
+    source: object,
+    labels: Mapping[str, LabelView],
+    attributes: Sequence[str] | None,
+    policy: Policy,
+    memory: str | None,
+    progress: Progress | None,
+) -> Iterator[list[tuple[AnyScan, CountableRecords]]]:
+    """Scan a source once for several labels, each in the view that is asked for."""
     limit = None if memory is None else _bytes(memory)
     engine = open_engine(source, memory)
     names = engine.names()
-    chosen = [label, *_attributes(engine, names, label, attributes)]
+    chosen = [*labels, *_attributes(engine, names, labels, attributes)]
     positions = [names.index(name) for name in chosen]
     report = progress or _silent
     report(f"reading {engine.description}", 0, len(chosen))
     if policy == Policy() and memory is None and isinstance(engine, DuckDBEngine):
-        small = _small_scan(engine, chosen, positions)
+        small = _small_scan(engine, chosen, positions, labels)
         if small is not None:
-            _check_label(engine, small[0])
             report(f"counted {engine.description}", len(chosen), len(chosen))
             yield small
             return
     with engine.open(positions) as records:
-        counter = Counter(records, chosen, policy, limit)
-        label_domain, label_counts, joint = counter.count(report)
-        counts = Scan(label, label_domain, label_counts, joint, int(label_counts.sum()))
-        _check_label(engine, counts)
-        yield counts, counter.countable(counts)
+        views = _Views(records, labels)
+        counter = Counter(views.records, chosen, policy, limit, views.numbers)
+        scans = views.in_order(counter.count(report))
+        yield list(zip(scans, counter.countable(scans), strict=True))
+
+
+class _Views:
+    """The labels of open records, which come first, in the views that are asked for."""
+
+    def __init__(self, records: Records, labels: Mapping[str, LabelView]) -> None:
+        self.bins: list[LabelBins | None] = []
+        self.numbers: list[NumberLabel | None] = []
+        read = {}
+        for i, (name, view) in enumerate(labels.items()):
+            column = Column.of(name, i, records.types[i], records.description)
+            bins = None if view.bins is None else LabelBins.of_records(records, column, view)
+            if bins is not None:
+                read[i] = bins.sql(column)
+            self.bins.append(bins)
+            self.numbers.append(NumberLabel.of_records(records, column) if view.kind == "number" else None)
+        self.records = BinnedRecords(records, read) if read else records
+
+    def in_order(self, scans: Sequence[AnyScan]) -> list[AnyScan]:
+        """Put the classes of ranges in their order, and refuse labels of one class."""
+        found: list[AnyScan] = []
+        for counts, bins in zip(scans, self.bins, strict=True):
+            if isinstance(counts, Scan):
+                if bins is not None:
+                    counts = in_order(self.records.description, counts, bins)
+                _check_label(self.records.description, counts)
+            found.append(counts)
+        return found
 
 
 def _small_scan(
-    engine: DuckDBEngine, names: Sequence[str], positions: list[int]
-) -> tuple[Scan, CodedRecords] | None:
+    engine: DuckDBEngine, names: Sequence[str], positions: list[int], labels: Mapping[str, LabelView]
+) -> list[tuple[AnyScan, CountableRecords]] | None:
     """Count a small pandas frame without a database; None where it needs one."""
     if not isinstance(engine.table, PandasTable):
         return None
     found = encoded(engine.table.frame, positions)
     if found is None:
         return None
-    (label, label_domain), *columns = found
-    k = len(label_domain)
+    columns = dict(zip(names[len(labels) :], found[len(labels) :], strict=True))
+    return [
+        _of_number(engine.description, name, *own, columns)
+        if view.kind == "number"
+        else _of_classes(engine.description, name, *own, view, columns)
+        for (name, view), own in zip(labels.items(), found, strict=False)
+    ]
+
+
+_Columns = Mapping[str, tuple[IntArray, Domain]]
+
+
+def _of_classes(
+    source: str, label: str, places: IntArray, domain: Domain, view: LabelView, columns: _Columns
+) -> tuple[Scan, CodedRecords]:
+    """Count encoded records per value of each attribute and class."""
+    if view.bins is not None:
+        values = np.bincount(places, minlength=len(domain))
+        bins = LabelBins.of_values(source, label, domain, values, view)
+        places, domain = bins.places(domain)[places], bins.domain(domain.missing)
+        bins.check(source, label, np.bincount(places, minlength=len(domain)))
+    else:
+        check_class_label(source, label, domain)
+    k = len(domain)
     if k > 1:
-        check_classes(engine.description, names[0], k, len(label))
+        check_classes(source, label, k, len(places))
     joint = {
-        name: JointCounts(
-            domain, np.bincount(places * k + label, minlength=len(domain) * k).reshape(len(domain), k)
-        )
-        for name, (places, domain) in zip(names[1:], columns, strict=True)
+        name: JointCounts(values, np.bincount(own * k + places, minlength=len(values) * k).reshape(-1, k))
+        for name, (own, values) in columns.items()
     }
-    counts = Scan(names[0], label_domain, np.bincount(label, minlength=k), joint, len(label))
-    return counts, CodedRecords([places for places, _ in columns], label, k)
+    counts = Scan(label, domain, np.bincount(places, minlength=k), joint, len(places))
+    _check_label(source, counts)
+    return counts, CodedRecords([own for own, _ in columns.values()], places, k)
 
 
-def _check_label(engine: CountingEngine, counts: Scan) -> None:
+def _of_number(
+    source: str, label: str, places: IntArray, domain: Domain, columns: _Columns
+) -> tuple[NumberScan, CodedRecords]:
+    """Add up the numbers of encoded records per value of each attribute."""
+    number = NumberLabel.of_values(source, label, domain, np.bincount(places, minlength=len(domain)))
+    numbers = number.numbers(domain)
+    joint = {
+        name: JointMoments(values, numbers.moments(own, places, len(values)))
+        for name, (own, values) in columns.items()
+    }
+    attributes = [own for own, _ in columns.values()]
+    return NumberScan(label, joint, len(places)), CodedRecords(attributes, places, 0, numbers=numbers)
+
+
+def _check_label(source: str, counts: Scan) -> None:
     """Refuse a label that nothing can predict."""
     if len(counts.label_domain) < 2:
         raise SourceError(
-            f"{engine.description}: the label {counts.label!r} has one class only "
+            f"{source}: the label {counts.label!r} has one class only "
             f"({counts.label_domain.to_list()[0]!r}), so nothing can predict it: choose another label"
         )
 
@@ -222,7 +313,7 @@ def scan_counts(
     """
     engine = open_engine(source)
     names = engine.names()
-    chosen = _attributes(engine, names, label, attributes)
+    chosen = _attributes(engine, names, [] if label is None else [label], attributes)
     if not chosen:
         return {}
     positions = [names.index(name) for name in chosen]
@@ -238,17 +329,18 @@ def scan_counts(
 
 
 def _attributes(
-    engine: CountingEngine, names: tuple[str, ...], label: str | None, attributes: Sequence[str] | None
+    engine: CountingEngine, names: tuple[str, ...], labels: Collection[str], attributes: Sequence[str] | None
 ) -> list[str]:
-    """Return the attributes to read, after a check that they and the label are columns."""
-    chosen = [name for name in names if name != label] if attributes is None else list(attributes)
-    for name in chosen if label is None else (label, *chosen):
+    """Return the attributes to read, after a check that they and the labels are columns."""
+    chosen = [name for name in names if name not in labels] if attributes is None else list(attributes)
+    for name in (*labels, *chosen):
         if name not in names:
             raise UnknownColumn("column", name, names, f"Source: {engine.description}.")
-    if label in chosen:
-        raise SourceError(
-            f"{label!r} is the label and cannot be an attribute too: remove it from the attributes"
-        )
+    for label in labels:
+        if label in chosen:
+            raise SourceError(
+                f"{label!r} is the label and cannot be an attribute too: remove it from the attributes"
+            )
     return chosen
 
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,8 @@ class _SparkRecords(Records):
     """Columns of a DataFrame."""
 
     description = "the Spark DataFrame"
-    parallel: ClassVar[int] = 3  # jobs at a time keep the executors busy between stages
-    may_leave: ClassVar[bool] = False
+    parallel = 3  # jobs at a time keep the executors busy between stages
+    may_leave = False
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aegis_opt._nan import grouped_real, is_nan
 from aegis_opt.sources._column import Column
@@ -13,12 +13,18 @@ from aegis_opt.sources._column import Column
 OTHER = "(other)"
 
 
-def group_counts(columns: Sequence[Column], keys: Sequence[str], records: str = "{records}") -> str:
-    """Count the records per combination of `keys`, one SQL expression per column."""
+def group_counts(
+    columns: Sequence[Column],
+    keys: Sequence[str],
+    records: str = "{records}",
+    sums: Mapping[str, str] | None = None,
+) -> str:
+    """Count the records per combination of `keys`, one SQL expression per column, and add up others."""
     grouped = ", ".join(f"{key} AS {column.sql}" for column, key in zip(columns, keys, strict=True))
-    selected = ", ".join(_cast(column) for column in columns)
-    counted = f"SELECT {grouped}, count(*) AS n FROM {records} GROUP BY {', '.join(keys)}"
-    return f"SELECT {selected}, n FROM ({counted}) AS g"
+    added = "".join(f", sum({expression}) AS {name}" for name, expression in (sums or {}).items())
+    selected = ", ".join([*(_cast(column) for column in columns), "n", *(sums or {})])
+    counted = f"SELECT {grouped}, count(*) AS n{added} FROM {records} GROUP BY {', '.join(keys)}"
+    return f"SELECT {selected} FROM ({counted}) AS g"
 
 
 def _cast(column: Column) -> str:
@@ -80,7 +86,7 @@ def day_of(micros: str) -> str:
     return f"(DATE '1970-01-01' + CAST({midnight} / 86400000000 AS INT))"  # exact: a multiple
 
 
-def most_frequent(column: Column, others: Column, n: int) -> str:
+def most_frequent(column: Column, others: Sequence[Column], n: int) -> str:
     """Give records with the `n` most frequent values of a text column (ties: first ones), others as one."""
     value = f"CAST({column.sql} AS STRING)"
     kept = (
@@ -88,7 +94,8 @@ def most_frequent(column: Column, others: Column, n: int) -> str:
         f"ORDER BY count(*) DESC, {value} LIMIT {n}"
     )
     chosen = f"CASE WHEN {column.sql} IS NULL OR kept IS NOT NULL THEN {value} ELSE '{OTHER}' END"
+    beside = "".join(f", {other.sql}" for other in others)
     return (
-        f"(SELECT {chosen} AS {column.sql}, {others.sql} FROM {{records}} "
+        f"(SELECT {chosen} AS {column.sql}{beside} FROM {{records}} "
         f"LEFT JOIN ({kept}) AS k ON {value} = kept) AS capped"
     )

@@ -81,7 +81,8 @@ def card_of_numbers(summary: ScoreSummary, most: int | None = FEW) -> Card:
         for row in report.head(most or len(report)).itertuples(index=False)
     ]
     return Card(
-        title=f"Summary of scores with the label {summary.label!r}",
+        title=f"Summary of scores with the label {summary.label!r}"
+        + (", a number" if summary.label_is_number else ""),
         conclusion=f"It holds numbers of {len(summary.configurations):,} configurations, and neither counts "
         f"nor records. Scores: {', '.join(summary.scores) or 'none'}.",
         columns=["attribute", "masks", "measures", "unmasked value"],

@@ -30,6 +30,7 @@ def facts_of(summary: Summary | ScoreSummary) -> pd.DataFrame:
     facts: list[Fact] = []
     if isinstance(summary, ScoreSummary):
         facts += [("label", "name", summary.label)]
+        facts += [("label", "kind", "a number")] if summary.label_is_number else []
     else:
         facts += _label(summary)
     facts += _configurations(summary.configurations)

@@ -35,8 +35,8 @@ from aegis_opt.summary._scores import ScoreSummary
 FORMAT = "aegis-opt-summary"
 VERSION = 6
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts, version 6 noisy tables. The lowest version that holds what a
-file needs is written, so that older readers read it."""
+privacy figures, version 5 protected counts, version 6 labels that are numbers and noisy tables. The lowest
+version that holds what a file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -133,8 +133,9 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
     if isinstance(summary, ProtectedSummary):
         return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
-        version = 2 if summary.privacy is None else 4
-        head = {"format": FORMAT, "version": version, "label": {"name": summary.label}}
+        version = 6 if summary.label_is_number else 2 if summary.privacy is None else 4
+        kind = {"kind": "number"} if summary.label_is_number else {}
+        head = {"format": FORMAT, "version": version, "label": {"name": summary.label, **kind}}
         return head | score_document(summary) | _privacy_entry(summary.privacy)
     scores = {} if summary.numbers is None else {"numbers": score_document(summary.numbers)}
     return {
@@ -293,7 +294,8 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
         raise SummaryError(f"there is no version {shown(version)}: {WAY_OUT}")
     label = get_entry(document, "label", dict, "the file")
     if "scores" in document:
-        found = read_scores(document, get_entry(label, "name", str, "the label"))
+        name = get_entry(label, "name", str, "the label")
+        found = read_scores(document, name, label_is_number=_is_number(label, version))
         return (
             found if "privacy" not in document else replace(found, privacy=read_privacy(document["privacy"]))
         )
@@ -325,6 +327,20 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
         numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
         privacy=read_privacy(document["privacy"]) if "privacy" in document else None,
     )
+
+
+def _is_number(label: Any, version: int) -> bool:
+    """Whether the label of scores is a number; nothing is said where it is one of some classes."""
+    if "kind" not in label:
+        return False
+    kind = get_entry(label, "kind", str, "the label")
+    if kind != "number":
+        raise SummaryError(
+            f"the label of scores is of unknown kind {shown(kind)}: it is a number, or nothing is said"
+        )
+    if version < 6:
+        raise SummaryError(f"version {version} has no labels that are numbers: {WAY_OUT}")
+    return True
 
 
 def _size(entry: Any, where: str) -> tuple[int, int]:

@@ -170,7 +170,12 @@ class AttributeSummary(SharedData):
     @property
     def coarsening_warning(self) -> str:
         """What reading the attribute with fewer values changes; empty where every value counts."""
-        return "" if self.coarsening is None else f"read as {self.coarsening.rule}: {_COARSENED}"
+        return "" if self.coarsening is None else coarsening_text(self.coarsening)
+
+
+def coarsening_text(coarsening: Coarsening) -> str:
+    """Say how an attribute was read with fewer values, and what that changes."""
+    return f"read as {coarsening.rule}: {_COARSENED}"
 
 
 @dataclass(frozen=True, eq=False)

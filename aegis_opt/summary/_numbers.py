@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from aegis_opt._options import flag, whole_number
 from aegis_opt.errors import InvalidOption
+from aegis_opt.masks import Mask
 from aegis_opt.masks._order import Arrangement
-from aegis_opt.measures import Measure, chance_share, get_measure
+from aegis_opt.measures import Measure, chance_share, correlation_ratio
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.scores import MaskedRecords, Score
 from aegis_opt.scores._registry import get_scores
-from aegis_opt.sources._counts import Scan
-from aegis_opt.sources._pairs import CountableRecords
-from aegis_opt.summary._model import AttributeSummary, Summary
+from aegis_opt.sources._counts import JointMoments, NumberScan, Scan
+from aegis_opt.sources._label_view import LabelKind
+from aegis_opt.sources._number_label import moments_of
+from aegis_opt.sources._pairs import CountableRecords, IntArray
+from aegis_opt.summary._masked_counts import MaskedMoments, each_mask, fitted_groups
+from aegis_opt.summary._model import Summary
 from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._scores import MeasuredAttribute, Number, ScoreSummary, SharedScore
 
 SCORES = ("r2_gcv", "r2_cv")
 """The scores that are shared by default."""
-MEASURES = ("mi", "mi_loo", "g3")
-"""The measures whose values are shared by default."""
+MEASURES = {"class": ("mi", "mi_loo", "g3"), "number": ("eta2",)}
+"""The measures whose values are shared by default, for each kind of label."""
 EXPLAINED = "r2_gcv"
 """The score of which it is shared what every mask costs, on request."""
-_CHANCE = "mi"  # the measure of which it is said how much is chance
+_CHANCE = ("mi", "eta2")  # the measures of which it is said how much is chance
+
+
+class MergedValues(NamedTuple):
+    """An attribute under one mask: which values share a group, and the counts or sums of each group."""
+
+    spec: Mapping[str, Any]
+    groups: IntArray  # of each value, in the order of the domain
+    table: npt.NDArray[Any]
 
 
 class NumbersToShare:
@@ -37,10 +53,15 @@ class NumbersToShare:
         unmasked: bool,
         digits: int | None,
         explain: bool = False,
+        label_kind: LabelKind = "class",
     ) -> None:
+        self.label_kind = label_kind
         self.scores = get_scores(SCORES if scores is None else scores)
-        given = MEASURES if measures is None else measures
-        self.measures = [get_measure(measure) for measure in ([given] if isinstance(given, str) else given)]
+        for score in self.scores:
+            score.check_label(is_number=label_kind == "number")
+        given = MEASURES[label_kind] if measures is None else measures
+        listed = [given] if isinstance(given, str | Measure) else given
+        self.measures = [measure_for(label_kind, measure) for measure in listed]
         self.unmasked = flag("unmasked", unmasked)
         self.digits = None if digits is None else whole_number("digits", digits, least=1, most=17)
         self.explain = flag("explain", explain)
@@ -65,35 +86,62 @@ class NumbersToShare:
     ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
         refuse_noise(summary, "scores are computed for")
+        masked = {
+            name: [
+                MergedValues(table.spec, arrangements[name].undone(table.groups), table.joint)
+                for table in attribute.tables
+            ]
+            for name, attribute in summary.attributes.items()
+        }
+        return self._of(counts, masked, summary.configurations, records)
+
+    def of_number(self, counted: MaskedMoments, records: CountableRecords) -> ScoreSummary:
+        """Score the configurations by records whose label is a number."""
+
+        def values(mask: Mask, attribute: str, joint: JointMoments, configuration: str) -> MergedValues:
+            groups = fitted_groups(mask, attribute, joint, configuration)[1].groups
+            return MergedValues(
+                mask.to_spec(), groups, moments_of(groups, list(joint.table.T), int(groups.max()) + 1)
+            )
+
+        masked, chosen = each_mask(counted.counts.attributes, counted.masks, values)
+        return self._of(counted.counts, masked, chosen, records)
+
+    def _of(
+        self,
+        counts: Scan | NumberScan,
+        masks: Mapping[str, Sequence[MergedValues]],
+        configurations: Mapping[str, Mapping[str, int]],
+        records: CountableRecords,
+    ) -> ScoreSummary:
         masked = MaskedRecords(
             records,
-            {
-                name: [arrangements[name].undone(table.groups) for table in a.tables]
-                for name, a in summary.attributes.items()
-            },
-            summary.configurations,
-            {name: joint.table.sum(axis=1) for name, joint in counts.attributes.items()},
+            {name: [each.groups for each in own] for name, own in masks.items()},
+            configurations,
+            {name: joint.records for name, joint in counts.attributes.items()},
         )
         return ScoreSummary(
-            label=summary.label,
+            label=counts.label,
             attributes={
-                name: self._measured(attribute, counts.attributes[name].table)
-                for name, attribute in summary.attributes.items()
+                name: self._measured(own, counts.attributes[name].table) for name, own in masks.items()
             },
-            configurations=summary.configurations,
+            configurations=configurations,
             scores={score.name: self._shared(score, masked) for score in self.scores},
+            label_is_number=self.label_kind == "number",
         )
 
-    def _measured(self, attribute: AttributeSummary, table: Any) -> MeasuredAttribute:
-        tables = [masked.joint for masked in attribute.tables]
+    def _measured(self, masks: Sequence[MergedValues], table: Any) -> MeasuredAttribute:
+        tables = [masked.table for masked in masks]
         values = {measure.name: self._rounded(measure.many(tables)) for measure in self.measures}
-        chance = {}
-        if _CHANCE in values:
-            chance[_CHANCE] = self._rounded([chance_share(_CHANCE, masked) for masked in tables])
+        chance = {
+            name: self._rounded([_chance_share(name, masked) for masked in tables])
+            for name in _CHANCE
+            if name in values
+        }
         unmasked = {}
         if self.unmasked:
             unmasked = {m.name: self._rounded([float(m(table))])[0] for m in self.measures}
-        return MeasuredAttribute(tuple(m.spec for m in attribute.tables), values, unmasked, chance)
+        return MeasuredAttribute(tuple(m.spec for m in masks), values, unmasked, chance)
 
     def _shared(self, score: Score, masked: MaskedRecords) -> SharedScore:
         found, names = score.of(masked), list(masked.configurations)
@@ -109,7 +157,8 @@ class NumbersToShare:
                 name: {attribute: self._rounded(each[i]) for attribute, each in changed.items()}
                 for i, name in enumerate(names)
             }
-        return SharedScore(score.title, score.monotone, values, folds, stages, changes)
+        title = score.title_for(is_number=self.label_kind == "number")
+        return SharedScore(title, score.monotone, values, folds, stages, changes)
 
     def _rounded(self, values: Iterable[float]) -> tuple[Number, ...]:
         """Round to significant digits if asked to; None where there is no number."""
@@ -117,3 +166,15 @@ class NumbersToShare:
         if self.digits is not None:
             numbers = [float(f"{number:.{self.digits}g}") for number in numbers]
         return tuple(number if math.isfinite(number) else None for number in numbers)
+
+
+def _chance_share(measure: str, table: npt.NDArray[Any]) -> float:
+    """Share of a measure that shuffled labels would give, too.
+
+    Of the correlation ratio of g groups of n records they give (g - 1) / (n - 1).
+    """
+    if measure != "eta2":
+        return chance_share(measure, table)
+    n, groups = float(table[:, 0].sum()), int(np.count_nonzero(table[:, 0]))
+    told = float(correlation_ratio(table))
+    return min((groups - 1) / (n - 1) / told, 1.0) if told > 0 and n > 1 else 0.0

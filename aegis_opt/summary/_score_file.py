@@ -45,7 +45,7 @@ def _score_entry(score: SharedScore) -> dict[str, Any]:
     return entry
 
 
-def read_scores(document: Any, label: str) -> ScoreSummary:
+def read_scores(document: Any, label: str, *, label_is_number: bool = False) -> ScoreSummary:
     """Read what `score_document` wrote; everything is checked."""
     attributes = get_entry(document, "attributes", dict, "the scores")
     configurations = get_entry(document, "configurations", dict, "the scores")
@@ -57,6 +57,7 @@ def read_scores(document: Any, label: str) -> ScoreSummary:
         },
         configurations={name: read_configuration(chosen, name) for name, chosen in configurations.items()},
         scores={name: _score(entry, f"score {shown(name)}") for name, entry in scores.items()},
+        label_is_number=label_is_number,
     )
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import is_number, is_whole
+from aegis_opt._options import flag, is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
+from aegis_opt.measures import available_measures
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
@@ -148,7 +149,7 @@ class ScoreSummary(SharedData, Displayed):
     Parameters
     ----------
     label : str
-        Name of the class label.
+        Name of the label.
     attributes : mapping of str to MeasuredAttribute
         The attributes that at least one configuration masks.
     configurations : mapping of str to (mapping of str to int)
@@ -157,6 +158,8 @@ class ScoreSummary(SharedData, Displayed):
         Scores of all masked attributes together.
     privacy : SharedPrivacy, optional
         The privacy rules that the provider checked, and the level that each configuration reaches.
+    label_is_number : bool
+        Whether the label is a number, and not one of some classes.
 
     Examples
     --------
@@ -172,6 +175,7 @@ class ScoreSummary(SharedData, Displayed):
     configurations: Mapping[str, Mapping[str, int]]
     scores: Mapping[str, SharedScore]
     privacy: SharedPrivacy | None = None
+    label_is_number: bool = False
 
     def __post_init__(self) -> None:
         chosen = {name: MappingProxyType(dict(masks)) for name, masks in self.configurations.items()}
@@ -187,12 +191,25 @@ class ScoreSummary(SharedData, Displayed):
             attribute.check(name)
             if set(attribute.measures) != set(self.measures):
                 raise SummaryError(f"attribute {shown(name)} has other measures than the first attribute")
+        self._check_measures()
         sizes = {name: len(attribute.masks) for name, attribute in self.attributes.items()}
         check_configurations(self.configurations, sizes, "mask")
         for name, score in self.scores.items():
             score.check(name, self.configurations, sizes)
         if self.privacy is not None:
             self.privacy.check(self.configurations)
+
+    def _check_measures(self) -> None:
+        """Refuse measures of classes where the label is a number, and the other way round."""
+        flag("label_is_number", self.label_is_number, error=SummaryError)
+        others = available_measures("class" if self.label_is_number else "number")
+        wrong = [name for name in self.measures if name in others]
+        if wrong:
+            what = "a number" if self.label_is_number else "one of some classes"
+            raise SummaryError(
+                f"the label {shown(self.label)} is {what}, and measure {shown(wrong[0])} is not about that: "
+                "make the summary again"
+            )
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -251,8 +268,9 @@ class ScoreSummary(SharedData, Displayed):
         return card_of_numbers(self)
 
     def __repr__(self) -> str:
+        number = ", a number" if self.label_is_number else ""
         return (
-            f"ScoreSummary(label={self.label!r}, {len(self.attributes)} attributes, "
+            f"ScoreSummary(label={self.label!r}{number}, {len(self.attributes)} attributes, "
             f"{len(self.configurations)} configurations, scores {', '.join(self.scores) or 'none'}, "
             f"measures {', '.join(self.measures) or 'none'})"
         )

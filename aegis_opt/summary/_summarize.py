@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, get_args, overload
+from typing import Any, Literal, NamedTuple, cast, get_args, overload
 
 from aegis_opt._options import instance, one_of
 from aegis_opt._progress import reporting
@@ -19,19 +19,23 @@ from aegis_opt.measures import Measure, MeasureName
 from aegis_opt.privacy import PrivacyRule, Protection
 from aegis_opt.scores import Score, ScoreName
 from aegis_opt.sources import JointCounts, OnManyValues, Progress
+from aegis_opt.sources._label_view import LabelBinsOption, LabelKind, LabelView
 from aegis_opt.sources._many_values import Policy
+from aegis_opt.sources._pairs import CountableRecords
 from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._identifiers import is_nearly_unique
 from aegis_opt.summary._masked_counts import (
     MaskedCounts,
+    MaskedMoments,
     includes,
+    label_of,
     listed_values,
     masked_tables,
-    open_masked,
+    open_labels,
 )
-from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, coarsening_text
 from aegis_opt.summary._numbers import NumbersToShare
-from aegis_opt.summary._privacy import RulesToShare
+from aegis_opt.summary._privacy import RulesToShare, SharedPrivacy
 from aegis_opt.summary._protect import protected_summary, wanted_protection
 from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
@@ -50,7 +54,9 @@ def summarize(
     *,
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    share: Literal["tables", "both"] = "tables",
+    label_bins: LabelBinsOption = None,
+    label_kind: Literal["class"] | None = None,
+    share: Literal["tables", "both"] | None = None,
     scores: Iterable[ScoreName | Score] | None = None,
     measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
@@ -76,7 +82,33 @@ def summarize(
     *,
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
+    label_bins: LabelBinsOption = None,
+    label_kind: LabelKind | None = None,
     share: Literal["scores"],
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
+    explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> ScoreSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: str | None = None,
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    *,
+    label_kind: Literal["number"],
+    share: Literal["scores"] | None = None,
     scores: Iterable[ScoreName | Score] | None = None,
     measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
@@ -102,7 +134,9 @@ def summarize(
     *,
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    share: Share,
+    label_bins: LabelBinsOption = None,
+    label_kind: LabelKind | None = None,
+    share: Share | None,
     scores: Iterable[ScoreName | Score] | None = None,
     measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
@@ -160,7 +194,9 @@ def summarize(
     *,
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    share: Share = "tables",
+    label_bins: LabelBinsOption = None,
+    label_kind: LabelKind | None = None,
+    share: Share | None = None,
     scores: Iterable[ScoreName | Score] | None = None,
     measures: Iterable[MeasureName | Measure] | None = None,
     unmasked: bool = False,
@@ -188,7 +224,9 @@ def summarize(
     source : path, DataFrame, Arrow table or DuckDB relation
         See `aegis_opt.sources.scan`. A Spark DataFrame is counted on its cluster.
     label : str, optional
-        Column of the class label; by default the one that the configurations name.
+        Column of the label; by default the one that the configurations name. Texts, booleans and at most 20
+        whole numbers are classes. Of any other label, `label_bins` makes classes, or `label_kind` says that
+        it is a number.
     configurations : Configurations, mapping or path
         The masking configurations. A column that none of them masks is not read and not in the summary. A
         column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
@@ -205,14 +243,25 @@ def summarize(
         before that of ordered categories of a pandas frame (of text) and an Enum of a polars frame. Numbers
         and dates of which nothing is said are ordered by value, all else is nominal. An order is part of the
         summary; its list of values is not.
-    share : {"tables", "scores", "both"}
-        "tables" shares the masked joint tables. "scores" shares numbers in their place: no count and no value
-        of any column, except those that masks name. "both" shares both.
+    label_bins : int or sequence of float, optional
+        Make classes of a label of numbers: so many quantiles, or between edges. Edges e_1 < ... < e_m give
+        the classes ``<e_1``, ``[e_1, e_2)``, ..., ``>=e_m``; none of them may be empty. Edge j of q quantiles
+        divides record floor(jN/q) from the next of the N records in ascending order, by a number of as few
+        digits as do; where equal numbers make quantiles the same, an error names those that differ. A missing
+        label is a class of its own.
+    label_kind : {"class", "number"}, optional
+        "number" takes the label as a number to be predicted, not as one of some classes, which is the
+        default. Scores and measures are then about the variance of the number, and numbers are shared, never
+        tables: sums of small groups would give single records away. No label may be missing or infinite.
+    share : {"tables", "scores", "both"}, optional
+        "tables", the default for classes, shares the masked joint tables. "scores", the default for a number,
+        shares numbers in their place: no count and no value of any column, except those that masks name.
+        "both" shares both.
     scores : sequence of str or Score, optional
         How all masked attributes together are scored (see `aegis_opt.scores`): by default "r2_gcv", "r2_cv".
     measures : sequence of str or Measure, optional
         The measures whose values of each masked attribute are shared in numbers; by default "mi", "mi_loo"
-        and "g3".
+        and "g3", and for a number "eta2".
     unmasked : bool
         Whether to share the values of the measures without a mask, too: deviations are then exact.
     digits : int, optional
@@ -250,28 +299,37 @@ def summarize(
 
     Returns
     -------
-    Summary, ScoreSummary for share="scores", or ProtectedSummary where counts are protected
+    Summary, ScoreSummary for share="scores" and for a number, or ProtectedSummary where counts are protected
         Equal masks of an attribute are stored once.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from aegis_opt.masks import Suppress
+    >>> from aegis_opt.masks import Identity, Suppress
     >>> people = pd.DataFrame({"age": [10, 17, 10], "health": ["good", "poor", "good"]})
     >>> summary = summarize(people, "health", {"closed": {"age": Suppress()}})
     >>> summary.masked_table("closed", "age").joint.tolist(), summary.attributes["age"].histogram
     ([[2, 1]], None)
+
+    A number is predicted by the means of the masked values.
+
+    >>> people["income"] = [0.5, 2.75, 1.0]
+    >>> shared = summarize(people, "income", {"open": {"age": Identity()}}, label_kind="number")
+    >>> round(shared.attributes["age"].measures["eta2"][0], 4)
+    0.9552
     """
+    view = LabelView.of(label_bins, label_kind)
+    share = _checked_share(share, view)
     others = {"histograms": histograms is not False, "share": share != "tables"}
-    others |= {"rules": rules is not None}
+    others |= {"rules": rules is not None, "label_bins": label_bins is not None}
     others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
     protection = wanted_protection(protect, epsilon, domains, others)
     public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
     listed = _Listed(_named("histograms", histograms), _named("values", values))
     orders = normal_orders(order)
     numbers = None
-    if one_of("share", share, get_args(Share)) != "tables":
-        numbers = NumbersToShare(scores, measures, unmasked, digits, explain)
+    if share != "tables":
+        numbers = NumbersToShare(scores, measures, unmasked, digits, explain, view.kind)
     elif scores is not None or measures is not None or unmasked or digits is not None or explain:
         raise InvalidOption(
             "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
@@ -292,33 +350,68 @@ def summarize(
                 "rules"
             )
         orders.pop(to_share.order_of_its_own or "", None)
+    labels = {label_of(label, given): view}
     with (
         reporting(progress, "reading") as report,
-        open_masked(source, label, given, policy, memory, report, orders, public) as counted,
+        open_labels(source, labels, given, policy, memory, report, orders, public) as [counted],
     ):
         _check_names(counted, listed)
         if not public.required:  # else the values are public, not those of persons
             _check_identifiers(counted, listed)
-        if protection is not None:
+        if protection is not None and isinstance(counted, MaskedCounts):
             return protected_summary(counted, protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
-        summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
-        if privacy is not None:
-            summary = replace(summary, privacy=privacy)
-        _LOG.info(
-            "summarised %d records: %d attributes, %d configurations",
-            *(summary.n_records, len(summary.attributes), len(summary.configurations)),
-        )
-        if numbers is None:
-            return summary
+        return _summarised(counted, share, listed, numbers, privacy, report)
+
+
+def _summarised(
+    counted: MaskedCounts | MaskedMoments,
+    share: Share,
+    listed: _Listed,
+    numbers: NumbersToShare | None,
+    privacy: SharedPrivacy | None,
+    report: Progress | None,
+) -> Summary | ScoreSummary:
+    """Make the summary of one label of what was counted."""
+    n_records = counted.counts.n_records
+    for name, joint in counted.counts.attributes.items():
+        if joint.coarsening is not None:
+            warnings.warn(f"{name!r} was {coarsening_text(joint.coarsening)}", stacklevel=3)
+    _LOG.info(
+        "summarised %d records: %d attributes, %d configurations",
+        *(n_records, len(counted.counts.attributes), len(counted.masks)),
+    )
+
+    def scoring() -> CountableRecords:
         if report is not None:
             report("scoring the configurations", 0, 1)
-        held = counted.records.held(counted.counts.n_records)
-        shared = numbers.of(summary, counted.counts, held, counted.arrangements)
-        _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
-    if share == "scores":
+        return counted.records.held(n_records)
+
+    if isinstance(counted, MaskedMoments):
+        shared = cast("NumbersToShare", numbers).of_number(
+            counted, scoring()
+        )  # `_checked_share` sees to them
         return replace(shared, privacy=privacy)
-    return replace(summary, numbers=shared)
+    summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
+    summary = replace(summary, privacy=privacy)
+    if numbers is None:
+        return summary
+    shared = numbers.of(summary, counted.counts, scoring(), counted.arrangements)
+    _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
+    return replace(shared, privacy=privacy) if share == "scores" else replace(summary, numbers=shared)
+
+
+def _checked_share(share: object, view: LabelView) -> Share:
+    """Return what is shared of a label: by default tables of classes, and numbers of a number."""
+    if share is None:
+        return "scores" if view.kind == "number" else "tables"
+    chosen: Share = one_of("share", share, get_args(Share))
+    if view.kind == "number" and chosen != "scores":
+        raise InvalidOption(
+            f"share={chosen!r} would share, of a label that is a number, sums of groups, and those of small "
+            "groups give single records away: leave it out, or make classes of the label, label_bins=4"
+        )
+    return chosen
 
 
 class _Listed(NamedTuple):
@@ -338,7 +431,7 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _check_names(counted: MaskedCounts, listed: _Listed) -> None:
+def _check_names(counted: MaskedCounts | MaskedMoments, listed: _Listed) -> None:
     """Refuse names that no attribute has."""
     attributes = counted.counts.attributes
     for option, names in listed._asdict().items():
@@ -347,7 +440,7 @@ def _check_names(counted: MaskedCounts, listed: _Listed) -> None:
                 raise UnknownColumn("attribute", name, attributes, f"It was named in {option}.")
 
 
-def _check_identifiers(counted: MaskedCounts, listed: _Listed) -> None:
+def _check_identifiers(counted: MaskedCounts | MaskedMoments, listed: _Listed) -> None:
     """Refuse to list the values of a nearly unique text column that is not named for it."""
     counts, masks = counted.counts, counted.masks
     for name, joint in counts.attributes.items():
@@ -390,9 +483,6 @@ def summary_of(
         attributes[attribute] = _attribute_summary(
             joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
-        if joint.coarsening is not None:
-            warning = attributes[attribute].coarsening_warning
-            warnings.warn(f"{attribute!r} was {warning}", stacklevel=3)
     return Summary(
         label=counts.label,
         label_kind=counts.label_domain.kind,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import aegis_opt as ao
@@ -61,3 +62,33 @@ def test_bootstrap_shows_how_far_the_others_are_behind(files: Path, run: Run) ->
     expected = ao.advise(files / "summary.json", "mi_loo", bootstrap=40)
     low, high = expected.ranking.loc[1, ["difference_low", "difference_high"]]
     assert f"{low:.4f} to {high:.4f}" in out
+
+
+def test_a_label_that_is_a_number(tmp_path: Path, run: Run) -> None:
+    frame = pd.DataFrame({"a": range(60), "y": [0.5 * (i % 30) + i / 100 for i in range(60)]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    masks = {"wide": {"a": ao.Bucketize(width=30)}, "narrow": {"a": ao.Bucketize(width=5)}}
+    ao.save_configurations(ao.Configurations(masks), tmp_path / "c.json")
+    out = tmp_path / "s.json"
+    options = ("--label", "y", "--configurations", tmp_path / "c.json", "-o", out)
+    given = ("summarize", tmp_path / "t.csv", *options)
+    code, _, err = run(*given)
+    assert code == 1
+    assert "label_bins=4" in err
+    code, shown, _ = run(*given, "--label-kind", "number", "--score", "r2")
+    assert code == 0
+    assert "label 'y', a number" in shown
+    advised = json.loads(run("advise", out, "--measure", "r2", "--json")[1])
+    assert (advised["best"], advised["certified"]) == ("narrow", True)
+    assert "narrow" in run("advise", out, "--measure", "eta2")[1]
+    made = json.loads(run(*given, "--label-bins", "3", "--json")[1])
+    assert made["label_is_number"] is False
+    assert len(ao.Summary.load(out).label_values) == 3
+    for written, classes in (("5,10", ("<5", "[5, 10)", ">=10")), ("5,", ("<5", ">=5"))):
+        assert run(*given, "--label-bins", written)[0] == 0
+        assert ao.Summary.load(out).label_values == classes
+    code, _, err = run(*given, "--label-bins", "few")
+    assert (code, "must be a number of quantiles" in err) == (2, True)
+    code, _, err = run(*given, "--label-bins", "3", "--label-kind", "number")
+    assert (code, "leave out one of them" in err) == (1, True)
+    assert run("generate", tmp_path / "t.csv", "--label", "y", "--all", "-o", tmp_path / "all.json")[0] == 0

@@ -311,3 +311,15 @@ def test_methods_find_the_figures_however_the_advice_was_made() -> None:
 )
 def test_decimals_fit_the_size_of_the_numbers(values: list[float], usual: int, decimals: int) -> None:
     assert decimals_for(values, usual) == decimals
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+def test_characters_that_no_drawing_can_hold_are_shown_as_symbols(tmp_path: Path, ending: str) -> None:
+    """The program that draws ends the whole process where a text holds a vertical tab, for example."""
+    odd = [f"a{character}b" for character in "\x01\x0b\x0c\x1f\x7f\x85\ufffe\uffff\U0001fffe\u2028"]
+    frame = pd.DataFrame({name: [1, 2, 3, 4] * 5 for name in odd} | {"label\x0b": list("ab") * 10})
+    configurations = {name: {a: ao.Bucketize(width=1 + i % 3) for a in odd} for i, name in enumerate(odd)}
+    chart = ao.advise(ao.summarize(frame, "label\x0b", configurations)).plot()
+    assert {"a\u240bb", "a\u240cb", "a\ufffdb"} <= {row["configuration"] for row in rows(chart)}
+    chart.save(tmp_path / f"ranking.{ending}")
+    assert (tmp_path / f"ranking.{ending}").stat().st_size > 1000

@@ -87,4 +87,4 @@ def test_the_database_says_what_is_wrong_with_a_frame() -> None:
     with pytest.raises(SourceError, match="one class only"):
         scan(pd.DataFrame({"a": [1, 2], "y": [1, 1]}), "y")
     with pytest.raises(SourceError, match="25 classes in 25 records"):
-        scan(pd.DataFrame({"a": range(25), "y": range(25)}), "y")
+        scan(pd.DataFrame({"a": range(25), "y": [f"c{i}" for i in range(25)]}), "y")

@@ -264,6 +264,22 @@ def test_scores_are_counted_on_the_cluster(spark, parquet):
         assert (abs(values) < 0.05).all()  # the label is independent of all attributes
 
 
+@pytest.mark.parametrize("label", ["whole", "narrow"])
+def test_labels_that_are_numbers_on_the_cluster(spark, parquet, label):
+    configurations = {"coarse": {"tiny": Bucketize(width=20), "text": Prefix(1)}, "fine": {"tiny": Blur(5)}}
+    frame = spark.read.parquet(parquet)
+    race = Race(rows=500, finalists=2)
+    wanted = {"label_kind": "number", "unmasked": True, "scores": ["r2", "r2_gcv", race]}
+    here, there = (summarize(source, label, configurations, **wanted) for source in (parquet, frame))
+    for name in ("r2", "r2_gcv"):
+        assert dict(there.scores[name].values) == pytest.approx(dict(here.scores[name].values), abs=1e-12)
+    for name, attribute in here.attributes.items():
+        assert there.attributes[name].measures["eta2"] == pytest.approx(attribute.measures["eta2"], abs=1e-12)
+    for bins in (4, [2] if label == "narrow" else [2**60 - 1000, 2**60]):
+        tables = [summarize(source, label, configurations, label_bins=bins) for source in (parquet, frame)]
+        assert tables[0] == tables[1]
+
+
 def test_privacy_is_checked_on_the_cluster(spark, parquet):
     masks = {
         "a": {"tiny": Bucketize(width=50), "text": Prefix(1), "day": Truncate("year")},

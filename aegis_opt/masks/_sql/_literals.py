@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from aegis_opt._shown import number_text
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Label
-from aegis_opt.masks._parameters import number_text
 from aegis_opt.sources._names import quoted_text
 
 TEXT = "VARCHAR"

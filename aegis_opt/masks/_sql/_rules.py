@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from aegis_opt._shown import exact
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Identity, Mask, Suppress
@@ -19,7 +20,7 @@ from aegis_opt.masks._frequent import OTHER, FrequentValues
 from aegis_opt.masks._generalize import Generalize, ranges_of
 from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._noise import NoiseMask
-from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, exact, is_temporal
+from aegis_opt.masks._parameters import Number, bound_text, domain_microseconds, is_temporal
 from aegis_opt.masks._sql._column import SqlColumn, against, as_text, step_labels, steps
 from aegis_opt.masks._sql._literals import REAL, label_texts, label_type, literal
 from aegis_opt.masks._sql._noise import noise_sql

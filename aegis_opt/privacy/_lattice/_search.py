@@ -10,7 +10,8 @@ from aegis_opt._options import instance, number, whole_number
 from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.masks._order import normal_orders
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.privacy._base import PrivacyRule, as_rules
 from aegis_opt.privacy._lattice._candidates import Candidates, offers_of
 from aegis_opt.privacy._lattice._infeasible import infeasible
@@ -138,7 +139,7 @@ def measure_of(measure: str | Measure | Score) -> Measure:
             "which the search needs: use a measure such as 'mi' or 'mi_loo'; r2_gcv of the best "
             "configuration is reported beside its cost"
         )
-    return get_measure(measure)
+    return measure_for("class", measure)
 
 
 def open_space(

@@ -16,7 +16,8 @@ from aegis_opt._options import is_number, is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, CertificateError
 from aegis_opt.masks import Generalize, Hierarchy, Mask, Suppress, mask_from_spec
-from aegis_opt.measures import Measure, get_measure
+from aegis_opt.measures import Measure
+from aegis_opt.measures._registry import measure_for
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._written import rule_from_spec
 
@@ -148,7 +149,7 @@ def _statement(document: Any) -> Statement:
     return Statement(
         records=_whole(document["records"], "records", least=1),
         label=label,
-        measure=get_measure(document["measure"]),
+        measure=measure_for("class", document["measure"]),
         rules=rules,
         sensitive=sensitive,
         order=None if order is None else tuple(_whole(place, "order") for place in _list(document, "order")),

@@ -21,6 +21,7 @@ from aegis_opt.report._embed import chart_page, json_text
 from aegis_opt.report.charts import _theme as theme
 
 _ENDINGS = ("png", "svg", "pdf", "html", "json")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HTML_RENDERERS = ("default", "html", "colab", "kaggle", "zeppelin")
 
 
@@ -81,6 +82,11 @@ class Figure(alt.LayerChart):
                 options = {"scale_factor": scale_factor, **options}
             super().save(target, format=ending, **options)  # type: ignore[arg-type]
 
+    def to_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return the chart as Vega-Lite reads it; characters that no drawing can hold show as symbols."""
+        drawn: dict[str, Any] = _drawable(super().to_dict(*arguments, **options))
+        return drawn
+
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         """Show the figure in a notebook; no name in it can end the script that holds it."""
         if alt.renderers.active not in _HTML_RENDERERS:
@@ -125,6 +131,21 @@ def _renumbered(svg: str) -> str:
         return re.sub(r"(?<=[\"#])((gradient_|clip)\d+)(?=[\")])", renumber, found[0])
 
     return re.sub(r"<[^>]+>", tag, svg)
+
+
+def _drawable(part: Any) -> Any:
+    """Replace what XML forbids in all texts: the program that draws would end this process by it."""
+    if isinstance(part, str):
+        return _FORBIDDEN.sub(_symbol, part)
+    if isinstance(part, dict):
+        return {key: _drawable(value) for key, value in part.items()}
+    return [_drawable(value) for value in part] if isinstance(part, list) else part
+
+
+def _symbol(found: re.Match[str]) -> str:
+    """Return the symbol of a control character, such as that of a vertical tab, or else a replacement."""
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 32 else "\ufffd"
 
 
 class _SafeEncoder(json.JSONEncoder):
