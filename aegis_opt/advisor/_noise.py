@@ -9,7 +9,8 @@ that nothing is proved about the order of configurations.
 
 The most likely table X of noisy counts is more telling than F by chance: the noise is taken for information,
 and inverting the channel amplifies it. Fitting tables that were drawn shows by how much. For shares l from 0
-to 1, X is mixed with the table of the same margins in which attribute and label are independent,
+to 1, X is mixed with the table of the same margins in which attribute and label are independent (as far as
+the exact totals of other views allow),
 
     X_l = (1 - l) X + l (row sums) (label totals)' / N,
 
@@ -40,19 +41,23 @@ from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._view import View
 from aegis_opt.solvers._noisy import NoisySystem
+from aegis_opt.solvers.ipf import IPF
 from aegis_opt.solvers.ipf._em import fit_noisy, most_likely
 from aegis_opt.summary import Summary
 from aegis_opt.summary._noisy_tables import configuration_epsilons, noisy_attributes
 
 LEVEL = 0.9
 """Of the intervals."""
-SHARES = (0.0, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.87, 0.93, 0.97, 1.0)
+SHARES = (0.0, 0.06, 0.15, 0.3, 0.45, 0.6, 0.72, 0.82, 0.9, 0.96, 1.0)
 """Of independence that the fitted table is mixed with."""
 DRAWS = (12, 40)
 """How often noise is drawn on each mixture: less often where fitting takes long."""
 _WORK = 4e9  # multiplications of all fits of one attribute together
 _STEPS = 20  # of the interior-point method, about
+_LEAST_PRIOR = 1e-6  # share of the records that a cell has at least, before it is scaled to exact totals
+_SCALINGS = 1000
 _FINE = 201  # shares at which curves are interpolated
 
 
@@ -147,12 +152,14 @@ def refit(problem: Problem, fitted: FloatArray, seed: int) -> Refitted:
     X = X * np.divide(
         _label_totals(problem), X.sum(axis=0), out=np.zeros(k), where=X.sum(axis=0) > 0
     )  # for solvers that are not exact
-    alone = np.outer(X.sum(axis=1), X.sum(axis=0)) / max(float(X.sum()), 1e-300)
+    alone = _least_telling(problem, X)
     mixed = np.stack([(1 - share) * X + share * alone for share in SHARES])
     simple = system.A is None and len(system.rows) == 1 and system.open.all()
     response = _randomised_response(system.T) if simple else None
     work = len(SHARES) * _STEPS * system.open.size * system.T.shape[1] * max(system.T.shape)
     draws = DRAWS[1] if response is not None else int(np.clip(_WORK / work, *DRAWS))
+    if system.A is not None:  # fitted one by one
+        draws = DRAWS[0]
     rng = np.random.default_rng([seed, 16])
     found = np.empty((len(SHARES), draws, n, k))
     with one_blas_thread(system.T.shape[1]):
@@ -160,6 +167,30 @@ def refit(problem: Problem, fitted: FloatArray, seed: int) -> Refitted:
             look_for_ctrl_c()
             found[i] = _fits(problem, system, _drawn(problem, table, draws, rng), response)
     return Refitted(X, mixed, found)
+
+
+def _least_telling(problem: Problem, fitted: FloatArray) -> FloatArray:
+    """Table of the same row sums in which attribute and label are independent, as far as exact totals allow.
+
+    Where histogram or exact views are known, it is scaled to them.
+    """
+    rows, labels = fitted.sum(axis=1), fitted.sum(axis=0)
+    alone = np.outer(rows, labels) / max(float(fitted.sum()), 1e-300)
+    exact = [view for view in problem.views if view.channel is None]
+    if not exact and problem.histogram is None:
+        return alone
+    everything = np.zeros(len(rows), dtype=np.int64)
+    totals = (
+        []
+        if exact
+        else [
+            View(everything, view.joint.sum(axis=0, keepdims=True), view.label_groups)
+            for view in problem.noisy[:1]
+        ]
+    )
+    prior = np.where(problem.support, alone + _LEAST_PRIOR * problem.total / alone.size, 0.0)
+    known = Problem([*exact, *totals], problem.histogram, prior)
+    return IPF(max_iterations=_SCALINGS).reconstruct(known).values
 
 
 def _label_totals(problem: Problem) -> FloatArray:
