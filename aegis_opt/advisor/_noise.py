@@ -34,6 +34,7 @@ import pandas as pd
 
 from aegis_opt._blas import one_blas_thread
 from aegis_opt._interrupts import look_for_ctrl_c
+from aegis_opt.advisor._bootstrap import normal_quantile
 from aegis_opt.advisor._estimate import Estimate
 from aegis_opt.advisor._question import Question
 from aegis_opt.advisor._solved import SolvedTables
@@ -301,7 +302,7 @@ def _figures(
         seen = float(deviation[0])
         place = _nearest(seen, deviation[2])
         point = np.interp(shares[place], SHARES, deviation[1])
-        points = np.percentile(deviation[2], [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=1)
+        points = _ends(deviation[2])
         low5, high95 = (np.interp(shares, SHARES, line) for line in points)
         curve = np.interp(shares, SHARES, deviation[1])
         taken = curve[(low5 <= seen) & (seen <= high95)]
@@ -311,6 +312,16 @@ def _figures(
         masked_here = float(np.interp(shares[place], SHARES, hidden[1]))
         found.append(TableEstimate(raw_here, masked_here, low, high))
     return unmasked, found
+
+
+def _ends(drawn: FloatArray) -> FloatArray:
+    """Ends of the interval of each row: percentiles, or those of a normal distribution where they are wider.
+
+    The percentiles of few draws are often too narrow.
+    """
+    points = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=1)
+    mean, width = drawn.mean(axis=1), normal_quantile(LEVEL) * drawn.std(axis=1, ddof=1)
+    return np.stack([np.minimum(points[0], mean - width), np.maximum(points[1], mean + width)])
 
 
 def _nearest(seen: float, drawn: FloatArray) -> int:

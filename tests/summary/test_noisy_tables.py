@@ -145,8 +145,11 @@ def test_what_noise_does_not_go_with_is_refused() -> None:
     with pytest.raises(MaskError, match=r"configuration 'c', attribute 'name': its texts are nearly unique"):
         ao.summarize(names, "y", {"c": {"name": ao.RandomizedResponse(epsilon=1)}})
     added = {"c": {"age": ao.AddNoise("geometric", scale=1)}}
-    with pytest.raises(MaskError, match="adds noise to single values"):
-        ao.summarize(FRAME, "y", added, max_values=3)
+    with (
+        pytest.warns(UserWarning, match="was read as"),
+        pytest.raises(MaskError, match="adds noise to single values"),
+    ):
+        ao.summarize(FRAME.assign(age=np.arange(3000) % 40), "y", added, max_values=10)
 
 
 def test_values_that_noise_cannot_tell_apart_are_named() -> None:
