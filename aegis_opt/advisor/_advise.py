@@ -23,6 +23,7 @@ from aegis_opt.advisor._attribute_warnings import (
 from aegis_opt.advisor._by_numbers import by_measure, by_score
 from aegis_opt.advisor._by_tables import ByTables
 from aegis_opt.advisor._explain import SingleChanges, chance_of_mi
+from aegis_opt.advisor._labels import labels_differ
 from aegis_opt.advisor._question import (
     Scope,
 )
@@ -176,7 +177,7 @@ class Advisor:
                 str(chosen),
                 shared,
                 folds_of,
-                summary.attributes,
+                summary,
                 self._coarseness(),
                 label_is_number=isinstance(summary, ScoreSummary) and summary.label_is_number,
             )
@@ -221,19 +222,23 @@ class Advisor:
     def _automatic(self) -> str:
         """The best judge that was shared: a race, else `r2_gcv`, else leave-one-out mutual information.
 
-        Of protected tables it is plain mutual information: leave-one-out takes noise for information.
+        Of protected tables it is plain mutual information: leave-one-out takes noise for information. Where
+        configurations mask the label in different ways, measures go before scores: bits about the label can
+        be compared, shares of its variation cannot.
         """
         raced = [name for name, score in self._scores.items() if score.stages is not None]
         tables = "mi_loo" if self.protected is None else "mi"
         wanted = [*raced, "r2_gcv", tables, *self._scores, *self._measures]
+        if labels_differ(self.summary):
+            wanted = [tables, "mi", "chi2", *wanted]
         return next(name for name in wanted if name in self._scores or name in self._measures)
 
     def _coarseness(self) -> dict[str, float]:
-        """How coarse each configuration is: by its number of masked values, or else by what they tell."""
+        """How coarse each configuration is: by the size of its masked tables, or else by what they tell."""
         summary = self.summary
         if isinstance(summary, Summary):
             return {
-                name: -sum(summary.attributes[a].tables[t].n_groups for a, t in chosen.items())
+                name: -sum(summary.attributes[a].tables[t].joint.size for a, t in chosen.items())
                 for name, chosen in summary.configurations.items()
             }
         measure = "eta2" if summary.label_is_number else "mi"

@@ -33,8 +33,11 @@ def mostly_chance(measure: Measure, summary: Summary | ScoreSummary) -> list[str
     if summary.n_records == 0:
         return []
     found, drawn = [], 0
-    finest = [max((shared.joint for shared in a.tables), key=len) for a in summary.attributes.values()]
-    information = get_measure("mi").many(finest)
+    finest = [
+        max((shared.joint for shared in a.tables), key=lambda joint: joint.shape)
+        for a in summary.attributes.values()
+    ]
+    information = get_measure("mi").each(finest)
     for name, table, told in zip(summary.attributes, finest, information, strict=True):
         if _rough_chance(table) <= _WORTH_A_LOOK * told:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores._masked_records import Refinement
@@ -47,11 +48,17 @@ def spread_of_differences(
         Of the draws. They do not depend on the order of attributes, configurations or masks.
     """
     n = summary.n_records
+    if summary.label_counts is None:
+        raise InvalidOption(
+            f"bootstrap draws classes of the label {summary.label!r}, whose records are not shared because "
+            "every configuration masks it: leave bootstrap out, or ask for a summary with "
+            f"histograms=[{summary.label!r}]"
+        )
     labels = np.random.default_rng([seed]).multinomial(n, summary.label_counts / n, size=replicates)
     scores = np.zeros((replicates, len(summary.configurations)))
     for name, attribute in summary.attributes.items():
         rng = np.random.default_rng([seed, *name.encode("utf-8", "surrogatepass")])
-        values = _resampled(measure, attribute, tables[name], labels, rng)
+        values = _resampled(measure, summary, attribute, tables[name], labels, rng)
         scores += values[:, [chosen[name] for chosen in summary.configurations.values()]]
     scores /= len(summary.attributes)
     place = list(summary.configurations).index(winner)
@@ -68,6 +75,7 @@ def normal_quantile(level: float) -> float:
 
 def _resampled(
     measure: Measure,
+    summary: Summary,
     attribute: AttributeSummary,
     table: FloatArray,
     labels: npt.NDArray[np.int64],
@@ -90,5 +98,8 @@ def _resampled(
             by_group = np.argsort(groups, kind="stable")
             begins = np.flatnonzero(np.diff(groups[by_group], prepend=-1))
             masked = np.add.reduceat(drawn[:, by_group], begins, axis=1)
+            columns = summary.label_groups(attribute.tables[t])
+            if columns is not None:
+                masked = masked @ np.eye(int(columns.max()) + 1)[columns]
             values[start : start + at_a_time, t] = measure(masked)
     return values

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aegis_opt.advisor._estimate import Estimate, measure_each
+from aegis_opt.advisor._labels import proves_order
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray, IntArray
-from aegis_opt.summary import AttributeSummary
+from aegis_opt.summary import LabelMask, MaskedTable, Summary
+
+LARGEST_IF_EVEN = ("mi", "chi2")
+"""Measures whose value for the label itself, log2 k or N (k - 1) at most, is largest for even classes."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +27,18 @@ class Interval:
 
 def proved_intervals(
     measure: Measure,
-    attributes: Mapping[str, AttributeSummary],
+    summary: Summary,
     masked: Mapping[str, FloatArray],
     estimates: Mapping[str, Estimate],
 ) -> dict[str, Interval]:
     """Bound the unmasked measure of each attribute by the shared tables and by the tables found for them.
 
-    Nothing is proved about a measure that is not monotone, nor by tables that contradict each other, or that
-    no common table is known for.
+    Nothing is proved about a measure that is not monotone, in the labels, too, where these are masked, nor by
+    tables that contradict each other, or that no common table is known for.
     """
-    if not measure.monotone:
-        return {name: Interval() for name in attributes}
-    intervals = utility_intervals(measure, attributes, masked)
+    if not proves_order(measure, summary):
+        return {name: Interval() for name in summary.attributes}
+    intervals = utility_intervals(measure, summary, masked)
     for name, interval in intervals.items():
         least = _least_information(measure, estimates[name])
         if not estimates[name].common_table:
@@ -45,9 +49,9 @@ def proved_intervals(
 
 
 def utility_intervals(
-    measure: Measure, attributes: Mapping[str, AttributeSummary], masked: Mapping[str, FloatArray]
+    measure: Measure, summary: Summary, masked: Mapping[str, FloatArray]
 ) -> dict[str, Interval]:
-    """Bound rho(A; Y) by masked tables of A alone; needs a measure that is monotone.
+    """Bound rho(A; Y) by masked tables of A alone; needs a measure that is monotone, as `proves_order` says.
 
     *From the masked side*: every masked table is a merge of F(A, Y), so A is at least as informative as the
     most informative one (data-processing inequality).
@@ -56,21 +60,22 @@ def utility_intervals(
     inside the group, it is a random relabelling of those pure rows, so it is at most as informative; a group
     of one value is known exactly and stays as it is. Pure rows of the same label are multiples of each other,
     and merging them loses nothing: one row per label is enough for all groups. This takes a measure that no
-    channel improves; for others that side is open (infinite). The masked side is the low end when higher is
-    better.
+    channel improves; for others that side is open (infinite). Where the label is masked, all groups are split
+    by the classes of the unmasked label: A tells at most the label itself. Where the records of these are
+    unknown, mutual information and chi-square are largest if the classes of a masked one are equally
+    frequent. The masked side is the low end when higher is better.
     """
+    attributes = summary.attributes
     exact = {
         name: [i for i, table in enumerate(a.tables) if table.channel is None]
         for name, a in attributes.items()
     }
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
-    if measure.channel_monotone:
+    counted = summary.label_counts is not None or measure.name in LARGEST_IF_EVEN
+    if measure.channel_monotone and counted:
         finest = measure_each(
             measure,
-            {
-                name: (_purest(a.tables[i].groups, a.tables[i].joint) for i in exact[name])
-                for name, a in attributes.items()
-            },
+            {name: (_purest(summary, a.tables[i]) for i in exact[name]) for name, a in attributes.items()},
         )
     return {
         name: _interval(measure, masked[name][exact[name]], finest[name]) if exact[name] else Interval()
@@ -111,10 +116,22 @@ def _interval(measure: Measure, masked: FloatArray, finest: FloatArray) -> Inter
     return Interval(low, high)
 
 
-def _purest(groups: IntArray, joint: IntArray) -> IntArray:
+def _purest(summary: Summary, table: MaskedTable) -> IntArray | FloatArray:
     """Table of a view in which the groups of several values are split by label: one row for each label."""
+    groups, joint = table.groups, table.joint
+    if table.label_mask is not None:
+        classes: FloatArray = _classes(summary, summary.label_masks[table.label_mask]).astype(np.float64)
+        return np.diag(classes)
     single = np.bincount(groups, minlength=len(joint)) <= 1
     return np.concatenate([joint[single], np.diag(joint[~single].sum(axis=0))])
+
+
+def _classes(summary: Summary, mask: LabelMask) -> IntArray | FloatArray:
+    """Records of each class of the unmasked label; where unknown, those of a masked one in equal parts."""
+    if summary.label_counts is not None:
+        return summary.label_counts
+    even: FloatArray = (mask.counts / np.bincount(mask.groups))[mask.groups]
+    return even
 
 
 def _least_information(measure: Measure, found: Estimate) -> float:
@@ -126,7 +143,9 @@ def _least_information(measure: Measure, found: Estimate) -> float:
     result, problem = found.solved[0], found.problems[0]
     pooled = len(found.problems) == 1
     uniform = problem.given_prior is None and problem.histogram is not None
-    if not (measure.name == "mi" and pooled and uniform and result.norm == "kl" and result.optimal):
+    labelled = any(view.joint.shape[1] == view.n_labels for view in problem.views)
+    known = uniform and labelled
+    if not (measure.name == "mi" and pooled and known and result.norm == "kl" and result.optimal):
         return -np.inf
     slack = (result.gap or 0.0) / np.log(2) + 1e-12
     least: float = measure.many([result.values])[0] - slack

@@ -12,11 +12,17 @@ from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import Deviation
 from aegis_opt.advisor._explain import SingleChanges
-from aegis_opt.advisor._words import reason, warnings_about_close_ones, warnings_about_order
+from aegis_opt.advisor._labels import masks_label, proves_order, warnings_about_labels
+from aegis_opt.advisor._words import (
+    no_certificate,
+    reason,
+    warnings_about_close_ones,
+    warnings_about_order,
+)
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.scores._intervals import differences_to
-from aegis_opt.summary import ScoreSummary, SharedScore
+from aegis_opt.summary import ScoreSummary, SharedScore, Summary
 
 _NO_SCORE = "no configuration has this score: there are too few records for it, or the label has one class"
 
@@ -30,7 +36,7 @@ def by_score(
     name: str,
     shared: SharedScore,
     folds_of: SharedScore,
-    attributes: Iterable[str],
+    summary: Summary | ScoreSummary,
     coarseness: Mapping[str, float],
     *,
     label_is_number: bool = False,
@@ -71,15 +77,16 @@ def by_score(
         behind, width = differences_to(folds, winner)
         ranking = with_differences(ranking, behind, width)
         equivalent = tuple(names[i] for i in order if np.isinf(width[i]) or behind[i] <= width[i])
-    attributes = list(attributes)
+    attributes = list(summary.attributes)
+    monotone = shared.monotone and not masks_label(summary)
     alone = _ONE_ATTRIBUTE[label_is_number] if name == "r2" and len(attributes) == 1 else ""
     return Advice(
         best=names[winner] if found else None,
         tied=tuple(n for n, rank in zip(names, ranks, strict=True) if rank == 1) if found else (),
         ranking=ranking.sort_values("rank", kind="stable", ignore_index=True),
-        certified=shared.monotone and found,
-        warnings=_warnings(equivalent, shared, values, coarseness),
-        reason=_reason(names[winner], values, winner, shared) + alone if found else _NO_SCORE,
+        certified=monotone and found,
+        warnings=_warnings(equivalent, shared, values, coarseness, summary),
+        reason=_reason(names[winner], values, winner, shared, monotone) + alone if found else _NO_SCORE,
         criterion=Criterion(name, shared.title),
         scope=None,
         solver=None,
@@ -110,6 +117,7 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
         np.stack(unmasked, axis=-1)[None],
         measure,
     )
+    certified = proves_order(measure, summary)
     exact = np.where(np.isfinite(deviation.pud), deviation.pud, np.nan)
     ranking = deviation.ranking(exact, exact, known=bool(np.isfinite(exact).all()))
     attributes = pd.DataFrame(
@@ -119,9 +127,13 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
         best=deviation.tied[0],
         tied=deviation.tied,
         ranking=ranking,
-        certified=measure.monotone,
-        warnings=tuple(warnings_about_order(measure, deviation, ranking, certified=measure.monotone)),
-        reason=reason(measure, deviation, ranking, certified=measure.monotone),
+        certified=certified,
+        warnings=(
+            *warnings_about_order(deviation, ranking, certified=certified),
+            *([] if certified else [no_certificate(measure)]),
+            *warnings_about_labels(summary, measure),
+        ),
+        reason=reason(measure, deviation, ranking, certified=certified, label_masked=masks_label(summary)),
         criterion=Criterion.of(measure),
         scope=None,
         solver=None,
@@ -132,7 +144,7 @@ def by_measure(measure: Measure, summary: ScoreSummary) -> Advice:
     )
 
 
-def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) -> str:
+def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore, monotone: bool) -> str:
     """Why the winner won."""
     text = f"{winner} has the highest {shared.title}: {values[place]:.4g}"
     if shared.stages is None:
@@ -140,20 +152,26 @@ def _reason(winner: str, values: FloatArray, place: int, shared: SharedScore) ->
     else:
         trained = sum(stage > 0 for stage in shared.stages.values())
         text += f" among the {trained} finalists that a model was trained for"
-    if shared.monotone:
+    if monotone:
         return f"{text}. Merging values never raises that score, so this is the order of what is lost."
     return f"{text}; the order is not proved."
 
 
 def _warnings(
-    equivalent: tuple[str, ...], shared: SharedScore, values: FloatArray, coarseness: Mapping[str, float]
+    equivalent: tuple[str, ...],
+    shared: SharedScore,
+    values: FloatArray,
+    coarseness: Mapping[str, float],
+    summary: Summary | ScoreSummary,
 ) -> tuple[str, ...]:
     found = warnings_about_close_ones(equivalent, coarseness)
     if np.isnan(values).any():
         found.append(f"no score: {int(np.isnan(values).sum())} configurations have none and come last.")
-    if not shared.monotone:
+    if masks_label(summary):
+        found.append(f"no certificate: {shared.title} can improve when classes of the label are merged.")
+    elif not shared.monotone:
         found.append(f"no certificate: {shared.title} can improve when values are merged.")
-    return tuple(found)
+    return (*found, *warnings_about_labels(summary, None))
 
 
 def _known(values: Iterable[float | None]) -> FloatArray:

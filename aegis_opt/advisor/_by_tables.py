@@ -21,6 +21,7 @@ from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._explain import SingleChanges
+from aegis_opt.advisor._labels import masks_label, proves_order, warnings_about_labels
 from aegis_opt.advisor._noise import NoiseIntervals, warning_about_noise, with_epsilon
 from aegis_opt.advisor._protected import with_intervals
 from aegis_opt.advisor._question import (
@@ -34,6 +35,7 @@ from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
     DEGENERATE,
     contradiction,
+    no_certificate,
     no_winner,
     reason,
     warnings_about_close_ones,
@@ -148,14 +150,15 @@ class ByTables:
     ) -> Advice:
         """Bound, rank, and say why."""
         summary, measure, pooled = self.solved.summary, question.measure, question.scope == "pooled"
-        intervals = proved_intervals(measure, summary.attributes, masked, estimates)
+        intervals = proved_intervals(measure, summary, masked, estimates)
         if self.protected is not None:  # what the tables would prove, were they exact
             intervals = dict.fromkeys(intervals, Interval())
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
         noisy = bool(noisy_attributes(summary))
-        common = not noisy and measure.monotone and all(found.common_table for found in estimates.values())
+        provable = proves_order(measure, summary)
+        common = provable and not noisy and all(found.common_table for found in estimates.values())
         proved = pooled and common
         certified = proved and self.protected is None
         ends = None if noise is None else noise.ends(summary)
@@ -166,7 +169,10 @@ class ByTables:
         if noisy:
             ranking = with_epsilon(ranking, summary)
         none = "" if proved else self._no_winner(measure, deviation, ranking)
-        warnings = [none] if none else warnings_about_order(measure, deviation, ranking, certified=certified)
+        warnings = [none] if none else warnings_about_order(deviation, ranking, certified=certified)
+        if not none and not provable:
+            warnings.append(no_certificate(measure))
+        warnings += warnings_about_labels(summary, measure)
         best = None if none else deviation.tied[0]
         if (
             self.protected is None
@@ -193,7 +199,8 @@ class ByTables:
             ranking=ranking,
             certified=certified,
             warnings=tuple(warnings),
-            reason=none or reason(measure, deviation, ranking, certified=certified),
+            reason=none
+            or reason(measure, deviation, ranking, certified=certified, label_masked=masks_label(summary)),
             criterion=Criterion.of(measure),
             scope=question.scope,
             solver=question.solver.name,
@@ -220,7 +227,7 @@ class ByTables:
         estimate is 0 whatever the truth is, and its order is that of floating-point noise.
         """
         return deviation.is_noise and not all(
-            self.solved.summary.attributes[name].tables[t].keeps_every_value
+            self.solved.summary.is_raw(self.solved.summary.attributes[name].tables[t])
             for chosen in self.solved.summary.configurations.values()
             for name, t in chosen.items()
         )

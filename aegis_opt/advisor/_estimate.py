@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt.advisor._labels import proves_order
 from aegis_opt.advisor._question import Question
 from aegis_opt.advisor._question import Scope as Scope
 from aegis_opt.advisor._solved import SolvedTables
@@ -86,9 +87,9 @@ def measure_each(measure: Measure, tables: Mapping[str, Iterable[npt.NDArray[Any
             waiting.append(table)
             cells += table.size
             if cells > MOST_CELLS:
-                values.append(measure.many(waiting))
+                values.append(measure.each(waiting))
                 waiting, cells = [], 0
-    values.append(measure.many(waiting))
+    values.append(measure.each(waiting))
     ends = np.cumsum([*sizes.values()])[:-1]
     return dict(zip(tables, np.split(np.concatenate(values), ends), strict=True))
 
@@ -130,9 +131,9 @@ def _common_table(
     """Whether one table meets all shared totals: what is proved about an attribute is about such a table.
 
     Views that were taken apart from each other, and tables that miss totals, do not show it. The quickest
-    solver then looks for a table of all views together. Nobody asks where the measure is not monotone.
+    solver then looks for a table of all views together. Nobody asks where the measure proves no order.
     """
-    if not question.measure.monotone or any(result.changes for result in solved):
+    if not proves_order(question.measure, known.summary) or any(result.changes for result in solved):
         return False
     if question.scope == "pooled" and solved[0].status in MET:
         return True

@@ -15,7 +15,7 @@ from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.masks._spec_text import spec_text
 from aegis_opt.measures import chance_share
 from aegis_opt.problem._margin import FloatArray
-from aegis_opt.summary import AnySummary, ScoreSummary, SharedScore
+from aegis_opt.summary import AnySummary, MeasuredAttribute, ProtectedSummary, ScoreSummary, SharedScore
 
 NO_MASK = "no mask"
 
@@ -114,6 +114,8 @@ class SingleChanges:
         """
         unmasked = deviation.unmasked.mean(axis=0)
         unmasked[:, [name in unknown for name in deviation.attributes]] = np.nan
+        if not isinstance(summary, ProtectedSummary):  # the label stays masked: of that nothing is estimated
+            unmasked[[name in summary.label_mask_of for name in deviation.configurations]] = np.nan
         n_attributes = len(deviation.attributes)
         changed = {}
         for i, name in enumerate(deviation.attributes):
@@ -179,8 +181,19 @@ class SingleChanges:
         row = list(self.summary.configurations).index(configuration)
         before = self.scores[row]
         gains = self.changed[attribute][row] - before
+        gains[:-1][self._other_label(configuration, attribute)] = np.nan
         gains[np.abs(gains) <= TIE * max(1.0, abs(before))] = 0.0  # rounding noise, of either sign
         return np.asarray(gains if self.criterion.higher_is_better else 0.0 - gains)
+
+    def _other_label(self, configuration: str, attribute: str) -> list[bool]:
+        """Say of each mask of an attribute whether it is with another masked label than a configuration's."""
+        found = self.summary.attributes[attribute]
+        if isinstance(self.summary, ProtectedSummary) or not self.summary.label_mask_of:
+            return [False] * len(self._masks(attribute))
+        own = self.summary.label_mask_of.get(configuration)
+        if isinstance(found, MeasuredAttribute):
+            return [found.label_mask(i) != own for i in range(len(found.masks))]
+        return [table.label_mask != own for table in found.tables]  # type: ignore[union-attr]
 
     def _masks(self, attribute: str) -> Sequence[Mapping[str, Any]]:
         if isinstance(self.summary, ScoreSummary):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -116,7 +117,7 @@ def _ranges(
     drawn at random: a measure that corrects for chance is least there.
     """
     rng = np.random.default_rng([seed, 9])
-    counts = summary._reconciled.label_counts
+    counts = cast("IntArray", summary._reconciled.label_counts)  # the label is not masked here
     counts = counts[counts > 0]
     sign = 1 if measure.higher_is_better else -1
     ends = [float(measure(np.diag(counts))), float(measure(counts[None]))]

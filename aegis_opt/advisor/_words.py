@@ -12,6 +12,7 @@ import pandas as pd
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._deviation import NOISE, TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate
+from aegis_opt.advisor._labels import proves_order
 from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound
 from aegis_opt.advisor._question import Question
 from aegis_opt.measures import Measure
@@ -28,8 +29,16 @@ DEGENERATE = (
 )
 
 
-def reason(measure: Measure, deviation: Deviation, ranking: pd.DataFrame, *, certified: bool) -> str:
+def reason(
+    measure: Measure,
+    deviation: Deviation,
+    ranking: pd.DataFrame,
+    *,
+    certified: bool,
+    label_masked: bool = False,
+) -> str:
     """Why the winner won."""
+    merging = "merging values or classes of the label" if label_masked else "merging values"
     pud, winner = deviation.pud, deviation.tied[0]
     word = "highest" if measure.higher_is_better else "lowest"
     if deviation.by_score:
@@ -38,7 +47,7 @@ def reason(measure: Measure, deviation: Deviation, ranking: pd.DataFrame, *, cer
             f"{winner} has the {word} mean {measure.title} of the masked attributes: {score:.4g}, while a "
             f"random choice has {deviation.score.mean():.4g} on average; "
             + (
-                "merging values never improves that measure, so this is the order of the true deviation."
+                f"{merging} never improves that measure, so this is the order of the true deviation."
                 if certified
                 else "the order is not proved."
             )
@@ -48,8 +57,8 @@ def reason(measure: Measure, deviation: Deviation, ranking: pd.DataFrame, *, cer
     saved = f"its deviation is {least}{pud.min():.4g}, {gain:.4g} less than that of a random choice"
     if certified:
         return (
-            f"{winner} keeps the {word} mean {measure.title} of the masked attributes; merging "
-            f"values never improves that measure, so this is the order of the true deviation; {saved}."
+            f"{winner} keeps the {word} mean {measure.title} of the masked attributes; {merging} never "
+            f"improves that measure, so this is the order of the true deviation; {saved}."
         )
     return f"{winner} has the least estimated deviation; the order is not proved; {saved}."
 
@@ -128,9 +137,7 @@ def warnings_about_close_ones(equivalent: Sequence[str], coarseness: Mapping[str
     return [f"{text}."]
 
 
-def warnings_about_order(
-    measure: Measure, deviation: Deviation, ranking: pd.DataFrame, *, certified: bool
-) -> list[str]:
+def warnings_about_order(deviation: Deviation, ranking: pd.DataFrame, *, certified: bool) -> list[str]:
     """What a reader of the first place should know."""
     found = []
     tied = deviation.tied
@@ -149,12 +156,16 @@ def warnings_about_order(
             f"implausible: {_outside_text(outside, ranking)}, so this order cannot be trusted; use "
             "scope='pooled'."
         )
-    if not measure.monotone:
-        found.append(
-            f"no certificate: {measure.title} can improve when values are merged, so nothing is "
-            "proved about the order or the bounds."
-        )
     return found
+
+
+def no_certificate(measure: Measure) -> str:
+    """Why nothing is proved by a measure that merging improves."""
+    merged = "classes of the label" if measure.monotone else "values"
+    return (
+        f"no certificate: {measure.title} can improve when {merged} are merged, so nothing is proved about "
+        "the order or the bounds."
+    )
 
 
 def warnings_about_tables(
@@ -180,7 +191,7 @@ def warnings_about_tables(
             f"{example}), so nothing is proved about the order or the bounds."
         )
     apart = [name for name, found in estimates.items() if not (found.common_table or found.changes)]
-    if apart and question.measure.monotone:
+    if apart and proves_order(question.measure, summary):
         found.append(
             f"no common table: none was found that meets all masked tables of {_list(apart)} together; they "
             "may contradict each other, so nothing is proved about the order or the bounds."
@@ -207,9 +218,7 @@ def _by_warning(estimates: Mapping[str, Estimate]) -> dict[str, list[str]]:
 
 
 def _disclosed(summary: Summary, names: Iterable[str]) -> list[str]:
-    unmasked = {
-        name: any(table.keeps_every_value for table in summary.attributes[name].tables) for name in names
-    }
+    unmasked = {name: any(map(summary.is_raw, summary.attributes[name].tables)) for name in names}
     found = []
     if any(unmasked.values()):
         found.append(

@@ -86,7 +86,7 @@ def _setting(data: Dataset, summary: Summary, file: Path) -> list[tuple[str, str
         raw += f" except that of {listing(open_tables)} (left unmasked by {summary.unmasked()[0][0]})"
     question = (
         f"Which of {len(summary.configurations)} maskings best keeps what predicts {data.label} "
-        f"({len(summary.label_values)} classes)? The advisor may not see the patients."
+        f"({summary.n_classes} classes)? The advisor may not see the patients."
     )
     histograms = sum(a.histogram is not None for a in summary.attributes.values())
     shared = (

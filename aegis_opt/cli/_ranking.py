@@ -20,7 +20,7 @@ from aegis_opt.advisor._numbers import (
 from aegis_opt.advisor._numbers import title_of as title_of
 from aegis_opt.cli._output import bar, make_table
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.summary import AnySummary, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, Summary
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -174,4 +174,7 @@ def _masks_of(summary: AnySummary, configuration: str) -> str:
             groups = summary.masked_table(configuration, attribute).n_groups
             text += " in 1 group" if groups == 1 else f" in {groups} groups"
         texts.append(text)
+    label = None if isinstance(summary, ProtectedSummary) else summary.label_spec(configuration)
+    if label is not None:
+        texts.insert(0, f"the label {summary.label} {spec_text(label)}")
     return listing(texts, _MOST_MASKS)

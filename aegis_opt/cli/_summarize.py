@@ -109,6 +109,13 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         show_facts(console, [("Protected", applied.statement()), ("Budget", applied.budget())])
         _show_absent(console, summary)
         return
+    if summary.label_mask_of:
+        shared = "not shared" if summary.label_values is None else "shared"
+        console.print(
+            f"{len(summary.label_mask_of)} configurations mask the label; its {summary.n_classes} classes "
+            f"and their counts are {shared}.",
+            soft_wrap=True,
+        )
     for name, attribute in summary.attributes.items():
         if attribute.coarsening is not None:
             console.print(f"{name}: {attribute.coarsening_warning}.", soft_wrap=True)

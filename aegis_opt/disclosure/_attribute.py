@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from aegis_opt.disclosure._cell_bounds import BoolArray, IntArray, cell_bounds
 from aegis_opt.errors import InfeasibleProblem
-from aegis_opt.problem import Problem, View
+from aegis_opt.problem import Problem
 from aegis_opt.problem._conflict import check, infeasible
 from aegis_opt.problem._feasibility import numbered
 from aegis_opt.problem._presolve import Reduction, reduce
-from aegis_opt.summary import AttributeSummary
+from aegis_opt.summary import AttributeSummary, Summary
 
 NAMES_VALUES = ("identity", "top_code", "keep_top", "pool_rare", "microaggregate")
 """Masks that release some values as they are."""
@@ -44,13 +44,15 @@ class TableBounds:
         return int(self.low[self.pinned].sum())
 
 
-def attribute_bounds(attribute: AttributeSummary, tables: Collection[int] | None = None) -> TableBounds:
+def attribute_bounds(summary: Summary, attribute: str, tables: Collection[int] | None = None) -> TableBounds:
     """Bound the raw joint table of an attribute by its masked tables, or some of them, and its histogram.
 
     Parameters
     ----------
-    attribute : AttributeSummary
+    summary : Summary
         What is shared.
+    attribute : str
+        Which attribute.
     tables : collection of int, optional
         The masked tables to use; by default all.
 
@@ -59,9 +61,9 @@ def attribute_bounds(attribute: AttributeSummary, tables: Collection[int] | None
     InfeasibleProblem
         If the tables contradict each other.
     """
-    chosen = [t for i, t in enumerate(attribute.tables) if tables is None or i in tables]
-    distinct = {(t.groups.tobytes(), t.joint.tobytes()): View(t.groups, t.joint) for t in chosen}
-    return table_bounds(Problem(list(distinct.values()), histogram=attribute.histogram))
+    shared = summary.attributes[attribute]
+    chosen = [t for i, t in enumerate(shared.tables) if tables is None or i in tables]
+    return table_bounds(Problem(summary.views(chosen), histogram=shared.histogram))
 
 
 def table_bounds(problem: Problem) -> TableBounds:

@@ -79,8 +79,9 @@ class Audit(Displayed):
     def cells(self) -> pd.DataFrame:
         """One row per cell of every raw joint table.
 
-        Columns attribute; row, the number of the value in the domain; label; low and high, the proved range
-        of its count; exact, whether whole tables that agree with all that is shared have both ends of it.
+        Columns attribute; row, the number of the value in the domain; label, or the number of the class where
+        classes are not shared because every configuration masks the label; low and high, the proved range of
+        its count; exact, whether whole tables that agree with all that is shared have both ends of it.
         """
         frames = []
         for name, found in self.bounds.items():
@@ -113,7 +114,7 @@ class Audit(Displayed):
         rows = [
             {"attribute": name, **row}
             for name, attribute in self.summary.attributes.items()
-            for row in differences(attribute, self.small)
+            for row in differences(self.summary, attribute, self.small)
         ]
         found = pd.DataFrame(rows, columns=_DIFFERENCES)
         return found.sort_values(["records", "values"], kind="stable", ignore_index=True)
@@ -138,7 +139,11 @@ class Audit(Displayed):
 
     @property
     def _labels(self) -> Any:
-        values = () if isinstance(self.summary, ScoreSummary) else self.summary.label_values
+        if isinstance(self.summary, ScoreSummary):
+            return np.array([], dtype=object)
+        values = self.summary.label_values
+        if values is None:  # every configuration masks the label, and its classes have numbers only
+            return np.arange(self.summary.n_classes).astype(object)
         return pd.Series(values, dtype=object).to_numpy()
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,11 +234,11 @@ def audit(
         return Audit(summary, {}, small)
     bounds = {}
     with reporting(progress, "auditing") as report:
-        for done, (name, attribute) in enumerate(summary.attributes.items()):
+        for done, name in enumerate(summary.attributes):
             if report is not None:
                 report(f"auditing {name}", done, len(summary.attributes))
             try:
-                bounds[name] = attribute_bounds(attribute)
+                bounds[name] = attribute_bounds(summary, name)
             except InfeasibleProblem as error:
                 raise InfeasibleProblem(f"attribute {name!r}: {error}") from error
     return Audit(summary, bounds, small)

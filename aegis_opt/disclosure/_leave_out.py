@@ -35,7 +35,7 @@ def leave_out(summary: Summary, attribute: str, pinned: int) -> Iterator[dict[st
         step += 1
         by_size = sorted(kept, key=lambda i: (-shared.tables[i].n_groups, users[i], i))
         tried = by_size if len(kept) <= MOST_TABLES else by_size[:1]
-        left = {i: attribute_bounds(shared, kept - {i}).pinned_records for i in tried}
+        left = {i: attribute_bounds(summary, attribute, kept - {i}).pinned_records for i in tried}
         table = min(tried, key=lambda i: (left[i], users[i], -shared.tables[i].n_groups, i))
         kept.remove(table)
         pinned = left[table]

@@ -256,7 +256,7 @@ def _meta(datasets: dict[str, ScannedCase], settings: ComparisonSettings) -> dic
             "fingerprint": data.fingerprint,
             "label": data.summary.label,
             "records": data.summary.n_records,
-            "label_counts": data.summary.label_counts.tolist(),
+            "label_counts": data.label_counts.tolist(),
             "attributes": {name: a.n_values for name, a in data.summary.attributes.items()},
             "configurations": list(data.summary.configurations),
             "seconds_summary": data.seconds,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from aegis_opt.measures._registry import measure_for
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._label_view import LabelBinsOption
 from aegis_opt.summary import Summary
-from aegis_opt.summary._count_arrays import merge_rows
+from aegis_opt.summary._count_arrays import merge_columns, merge_rows
 from aegis_opt.summary._masked_counts import open_masked
 from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._summarize import summary_of
@@ -92,12 +92,22 @@ class ScannedCase:
     fingerprint: str  # changes with the data and the configurations: results of other data are recognised
     seconds: float  # of the scan and the summary
 
+    @property
+    def label_counts(self) -> IntArray:
+        """Records per class of the label, which the summary has with its histograms."""
+        return cast("IntArray", self.summary.label_counts)
+
     def true_deviation(self, measure: Measure) -> pd.Series:
         """PUD of every configuration; see `true_deviation`."""
         total = np.zeros(len(self.summary.configurations))
         for name, attribute in self.summary.attributes.items():
             unmasked = float(measure.many([self.raw[name]])[0])
-            masked = measure.many([merge_rows(self.raw[name], t.groups) for t in attribute.tables])
+            masked = measure.each(
+                [
+                    merge_columns(merge_rows(self.raw[name], table.groups), self.summary.label_groups(table))
+                    for table in attribute.tables
+                ]
+            )
             chosen = [tables[name] for tables in self.summary.configurations.values()]
             total += np.abs(unmasked - masked[chosen])
         return pd.Series(total / len(self.summary.attributes), index=list(self.summary.configurations))
@@ -121,9 +131,9 @@ def true_deviation(
 ) -> pd.Series:
     r"""Compute the PUD of every configuration from the raw tables, which no advisor sees.
 
-    .. math:: \mathrm{PUD} = \frac{1}{m} \sum_A |\rho(A; Y) - \rho(\mathrm{mask}(A); Y)|
+    .. math:: \mathrm{PUD} = \frac{1}{m} \sum_A |\rho(A; Y) - \rho(\mathrm{mask}(A); \mathrm{mask}(Y))|
 
-    over the m attributes that some configuration masks.
+    over the m attributes that some configuration masks; Y stays as it is where the label is not masked.
 
     Parameters
     ----------
@@ -162,7 +172,9 @@ def _fingerprint(summary: Summary, raw: dict[str, IntArray]) -> str:
         name: {a: dict(summary.attributes[a].tables[t].spec) for a, t in chosen.items()}
         for name, chosen in summary.configurations.items()
     }
-    digest.update(json.dumps([summary.label, masks], sort_keys=True, default=str).encode())
+    labels = {name: dict(summary.label_masks[index].spec) for name, index in summary.label_mask_of.items()}
+    named = [summary.label, masks, *([labels] if labels else [])]
+    digest.update(json.dumps(named, sort_keys=True, default=str).encode())
     for name, table in raw.items():
         attribute = summary.attributes[name]
         order = [] if attribute.has_default_order else [attribute.order]

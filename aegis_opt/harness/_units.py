@@ -104,12 +104,12 @@ def _blank_row(job: Job, unit: Unit, piece: int | None) -> Row:
     """Return what is known of a row before the work: everything but the outcome."""
     summary = job.datasets[unit.dataset].summary
     row = _run_columns(unit)
-    row |= {"n_records": summary.n_records, "n_labels": len(summary.label_counts)}
+    row |= {"n_records": summary.n_records, "n_labels": summary.n_classes}
     if unit.measure is not None:
         truth = job.truth[unit.dataset, unit.measure]
         return row | {
             "n_configurations": len(truth),
-            "smallest_class": int(summary.label_counts.min()),
+            "smallest_class": int(job.datasets[unit.dataset].label_counts.min()),
             "pud_true_min": float(truth.min()),
             "pud_true_mean": float(truth.mean()),
             "pud_true_max": float(truth.max()),

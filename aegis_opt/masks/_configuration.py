@@ -215,7 +215,7 @@ class Configurations(Displayed, Mapping[str, Configuration]):
     configurations : mapping of str to (mapping of str to Mask)
         The masks of each configuration.
     label : str, optional
-        The class label, which no configuration may mask.
+        The class label. A configuration may mask it as any attribute, but not remove it (`Suppress`).
     order : mapping of str to list or str, optional
         The order of attributes, where it is not the usual one: numbers and dates are ordered by value, texts
         and booleans are nominal. A list has the values from first to last; values that the data do not have
@@ -254,11 +254,8 @@ class Configurations(Displayed, Mapping[str, Configuration]):
         for name, masks in configurations.items():
             _check_name(name, f"a configuration's name must be a non-empty string, not {shown(name)}")
             named[name] = Configuration(masks, name)
-            if label is not None and label in named[name]:
-                raise ConfigurationError(
-                    f"configuration {name!r} masks the label {label!r}: remove that entry, "
-                    "or name another label"
-                )
+            if label is not None:
+                check_label_mask(name, label, named[name])
         orders = normal_orders(order)
         check_orders(orders, list(named.values()), "order")
         self._configurations = MappingProxyType(named)
@@ -354,6 +351,15 @@ class Configurations(Displayed, Mapping[str, Configuration]):
     def __repr__(self) -> str:
         order = f", order of {', '.join(self._order)}" if self._order else ""
         return f"Configurations({len(self)}: {listing(list(self), FEW)}; label={self._label!r}{order})"
+
+
+def check_label_mask(configuration: str, label: str, masks: Mapping[str, Mask]) -> None:
+    """Refuse a configuration that removes the label: nothing would be left to predict."""
+    if isinstance(masks.get(label), Suppress):
+        raise ConfigurationError(
+            f"configuration {configuration!r} suppresses the label {label!r}, so nothing is left to predict: "
+            "remove that entry, mask the label so that two classes stay at least, or name another label"
+        )
 
 
 def _check_name(name: Any, refusal: str) -> None:

@@ -36,6 +36,8 @@ class Measure:
     channel_monotone : bool
         Whether no stochastic channel on the rows (noise, splitting rows, merging them) ever makes the
         value better. It implies `monotone`, since merging is a channel.
+    monotone_in_labels : bool
+        Whether merging columns, that is, classes of the label, never makes the value better.
     unit : str
         Such as "bits"; empty for plain numbers.
     digits : int
@@ -65,6 +67,7 @@ class Measure:
     unit: str = ""
     digits: int = 4
     whole_counts: bool = False
+    monotone_in_labels: bool = False
     label_kind: Literal["class", "number"] = "class"
 
     def __post_init__(self) -> None:
@@ -120,6 +123,25 @@ class Measure:
                     "its function must evaluate arrays of shape (..., n, k)"
                 )
             values[batch] = found
+        return values
+
+    def each(self, tables: Sequence[TableLike]) -> Array:
+        """Evaluate tables as `many` does; they may have different numbers of columns, too.
+
+        Parameters
+        ----------
+        tables : sequence of array_like or DataFrame, each of shape (n_i, k_i)
+            Counts, for example with different masked labels.
+
+        Returns
+        -------
+        ndarray, shape (len(tables),)
+        """
+        widths = np.array([np.shape(table)[-1] for table in tables], dtype=np.int64)
+        values = np.empty(len(tables))
+        for width in np.unique(widths):
+            chosen = np.flatnonzero(widths == width).tolist()
+            values[chosen] = self.many([tables[i] for i in chosen])
         return values
 
     def _blame(self, tables: Sequence[TableLike], batch: list[int]) -> None:

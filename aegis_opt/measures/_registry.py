@@ -48,8 +48,18 @@ MeasureName = Literal[
 _MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (  # name, title, function, higher_is_better, monotone, channel_monotone
-        Measure("mi", "mutual information", mutual_information, True, True, True, unit="bits"),
-        Measure("chi2", "chi-square", chi_square, True, True, True, digits=3),
+        Measure(
+            "mi",
+            "mutual information",
+            mutual_information,
+            True,
+            True,
+            True,
+            unit="bits",
+            monotone_in_labels=True,
+        ),
+        Measure("chi2", "chi-square", chi_square, True, True, True, digits=3, monotone_in_labels=True),
+        # the errors fall where classes of the label are merged, and shares of a smaller whole may rise
         Measure("g3", "g3 error", g3_error, False, True, True),
         Measure("g1", "g1 error", g1_error, False, True),  # halving a row into two lowers it
         Measure("g2", "g2 error", g2_error, False, True, True),

@@ -25,10 +25,12 @@ from aegis_opt.masks import (
     group_attribute,
 )
 from aegis_opt.masks._base import naming
+from aegis_opt.masks._configuration import check_label_mask
 from aegis_opt.masks._parameters import bound_text
 from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, masked_column, rule_sql
 from aegis_opt.release._apply import checked_configuration, opened_columns
 from aegis_opt.release._frames import ArrayFrame, Frame, MaskedColumn, frame_of
+from aegis_opt.release._label import as_column, as_label, n_classes
 from aegis_opt.release._rows import needed_of
 from aegis_opt.release._values import HandleUnknown, masked_values, noisy_column, outside
 from aegis_opt.sources._names import checked_names
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 
 FrameT = TypeVar("FrameT")
+LabelT = TypeVar("LabelT")
 
 
 class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -70,11 +73,17 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rule nor a list, one that was not in the training data).
     configurations : Configurations, optional
         What a name is looked up in, so that a search over names has readable results.
+    label : str, optional
+        The column whose mask is for y and not for a column of X; by default the label that the
+        `configurations` name. scikit-learn's pipelines pass y on as it is, so mask it before:
+        ``y = masking.fit_label(y).transform_label(y)``.
 
     Attributes
     ----------
     masks_ : dict of str to Mask
-        The masks that were fitted.
+        The masks of X that were fitted.
+    label_mask_ : Mask or None
+        The mask of y that `fit_label` fitted; None where the configuration does not mask the label.
     domains_ : dict of str to Domain
         What is known of each masked column: the extent, or the values, of the training data.
     feature_names_in_, n_features_in_ : ndarray of str, int
@@ -98,17 +107,24 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         handle_unknown: HandleUnknown = "error",
         configurations: Configurations | None = None,
+        label: str | None = None,
     ) -> None:
         self.configuration = configuration
         self.handle_unknown = handle_unknown
         self.configurations = configurations
+        self.label = label
 
     def fit(self, X: object, y: object = None) -> MaskingTransformer:  # noqa: ARG002
         """Learn the extent of the masked columns."""
         one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
         frame = self._frame(X, reset=True)
         names = self._names()
-        configuration = checked_configuration(self._chosen(), names, "the training data")
+        of_columns, label, _ = self._apart()
+        if label in names:
+            raise ConfigurationError(
+                f"{label!r} is the label, and a column of X, too: drop it from X, and pass it as y"
+            )
+        configuration = checked_configuration(of_columns, names, "the training data")
         masks = {name: mask for name, mask in configuration.items() if not isinstance(mask, Identity)}
         places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
         columns = _in_memory(frame, places)
@@ -160,6 +176,70 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 masked[places[name]] = (values.labels(), column.codes, values.sql_type)
         return cast("FrameT", frame.replaced(masked))
 
+    def fit_label(self, y: object) -> MaskingTransformer:
+        """Learn the classes of the label that the configuration masks; `fit` does not look at y.
+
+        Parameters
+        ----------
+        y : array_like, pandas or polars Series
+            The labels of the training data.
+
+        Returns
+        -------
+        MaskingTransformer
+            Itself, to call `transform_label`.
+
+        Raises
+        ------
+        MaskError
+            If the mask does not fit the classes, or leaves one class.
+        """
+        one_of("handle_unknown", self.handle_unknown, ("error", "missing"))
+        _, label, mask = self._apart()
+        self.label_mask_, self._label_masking = mask, None
+        if mask is None:
+            return self
+        column = as_column(y, label)
+        masking = MaskingTransformer({label: mask}, handle_unknown=self.handle_unknown)
+        masked = masking.fit_transform(column)
+        if n_classes(masked, label) < 2 <= n_classes(column, label):
+            raise MaskError(
+                f"{mask!r} leaves one class of the label {label!r}, so nothing is left to predict: use a "
+                "mask that keeps at least two apart"
+            )
+        self.label_mask_, self._label_masking = masking.masks_[label], masking
+        return self
+
+    def transform_label(self, y: LabelT) -> LabelT:
+        """Return labels masked as the configuration says.
+
+        Parameters
+        ----------
+        y : array_like, pandas or polars Series
+            Labels, such as those of `fit_label`.
+
+        Returns
+        -------
+        Series, or ndarray for all that is none
+            Of the same length; unchanged where the configuration does not mask the label.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from aegis_opt.masks import Blur, Generalize
+        >>> masks = {"age": Blur(10), "health": Generalize({"well": ["good", "fair"], "ill": ["poor"]})}
+        >>> y = pd.Series(["good", "poor", "fair"], name="health")
+        >>> MaskingTransformer(masks, label="health").fit_label(y).transform_label(y).tolist()
+        ['well', 'ill', 'well']
+        """
+        if not hasattr(self, "label_mask_"):
+            raise InvalidInput("the classes of the label are not known yet: call fit_label(y) first")
+        if self._label_masking is None:
+            return y
+        _, label, _ = self._apart()
+        masked = self._label_masking.transform(as_column(y, label))
+        return cast("LabelT", as_label(masked, label, y))
+
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns, which masking does not change."""
         check_is_fitted(self)
@@ -186,6 +266,25 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"the configuration {self.configuration!r} is a name: pass configurations=..., too"
             )
         return self.configurations[self.configuration]
+
+    def _apart(self) -> tuple[Configuration | Mapping[str, Mask], str, Mask | None]:
+        """Return the masks of the columns of X, the name of a masked label (or nothing), and its mask."""
+        chosen = self._chosen()
+        label = self.label
+        if label is None and self.configurations is not None:
+            label = self.configurations.label
+        if label is None or not isinstance(chosen, Mapping):
+            return chosen, "", None
+        if label not in chosen:
+            if self.label is not None and self.configurations is None:
+                raise ConfigurationError(
+                    f"label names {label!r}, which the configuration does not mask (masked: "
+                    f"{', '.join(map(repr, chosen)) or 'none'}): leave label out, or correct it"
+                )
+            return chosen, "", None
+        check_label_mask(getattr(chosen, "name", ""), label, chosen)
+        masks = {name: mask for name, mask in chosen.items() if name != label}
+        return masks, label, None if isinstance(chosen[label], Identity) else chosen[label]
 
     def _frame(self, X: Any, *, reset: bool) -> Frame:
         """Check the columns as scikit-learn does, and return what holds them."""

@@ -13,7 +13,7 @@ from aegis_opt.errors import AegisError
 from aegis_opt.masks import Configuration
 from aegis_opt.masks._base import mask_from_spec
 from aegis_opt.masks._spec_text import spec_text
-from aegis_opt.summary import AnySummary, ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary
 
 MOST_CHARACTERS = 60_000
 """Of a text that the page shows; longer ones are left out, and the page says how to get them."""
@@ -25,8 +25,10 @@ _EXAMPLES = 3  # masked values that the words name
 
 
 def specs_of(summary: AnySummary, configuration: str) -> dict[str, Mapping[str, Any]]:
-    """Return the mask of each attribute, as configuration files write it."""
-    return {name: summary.spec(configuration, name) for name in summary.attributes}
+    """Return the mask of each attribute, and of a masked label, as configuration files write it."""
+    found = {name: summary.spec(configuration, name) for name in summary.attributes}
+    spec = None if isinstance(summary, ProtectedSummary) else summary.label_spec(configuration)
+    return found if spec is None else {**found, summary.label: spec}
 
 
 def words_of(summary: AnySummary, configuration: str) -> list[tuple[str, str]]:
@@ -34,7 +36,11 @@ def words_of(summary: AnySummary, configuration: str) -> list[tuple[str, str]]:
     found = []
     for name, spec in specs_of(summary, configuration).items():
         text = spec_text(spec)
-        if isinstance(summary, Summary):
+        if isinstance(summary, Summary) and name == summary.label:
+            mask = summary.label_masks[summary.label_mask_of[configuration]]
+            classes = listing([shortened(str(label)) for label in mask.labels])
+            text += f": {summary.n_classes:,} classes become {mask.n_classes:,}: {classes}."
+        elif isinstance(summary, Summary):
             table, values = summary.masked_table(configuration, name), summary.attributes[name].n_values
             examples = listing([shortened(str(label)) for label in table.labels[:_EXAMPLES]])
             if table.keeps_every_value:
@@ -78,7 +84,11 @@ def _domains(summary: AnySummary) -> dict[str, Any]:
     """Return what is known of the columns: their values where they are shared, else their kind."""
     if isinstance(summary, ScoreSummary):
         return {}
-    return {
+    label = {}
+    if isinstance(summary, Summary):
+        classes = summary.label_values
+        label[summary.label] = summary.label_kind if classes is None else Domain.of(list(classes))
+    return label | {
         name: attribute.kind if attribute.values is None else Domain.of(list(attribute.values))
         for name, attribute in summary.attributes.items()
     }

@@ -45,11 +45,16 @@ class Score(ABC):
     monotone : bool
         Whether merging values never raises the score, so that the order of configurations is provably that of
         what they lose.
+    compares_labels : bool
+        Whether scores of configurations that mask the label in different ways, and so predict different
+        things, can stand side by side. They cannot where a score depends on the number of classes, as
+        log-loss and accuracy do.
     """
 
     name: str
     title: str
     monotone: bool = False
+    compares_labels: bool = False
 
     def title_for(self, *, is_number: bool) -> str:  # noqa: ARG002
         """What people read, for a label that is one of some classes or a number."""

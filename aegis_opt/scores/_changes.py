@@ -32,17 +32,20 @@ def changed_r2_gcv(masked: MaskedRecords, penalty: float = PENALTY) -> dict[str,
     """
     pairs = masked.pairs()
     starts = pairs.starts.tolist()
-    by_label: FloatArray = pairs.labels[0].astype(float)
+    candidates: dict[bytes | None, list[_Candidates]] = {}  # by masked label
     records: FloatArray = pairs.records[0].astype(float)
-    candidates = [
-        _Candidates.of(own, start, by_label[start : start + size], records[start : start + size])
-        for own, start, size in zip(masked.capped, starts, pairs.sizes, strict=False)
-    ]
     rows = []
     for name in masked.configurations:
+        label = masked.label_key(name)
+        if label not in candidates:
+            by_label: FloatArray = masked.with_masked_label(name, pairs).labels[0].astype(float)
+            candidates[label] = [
+                _Candidates.of(own, start, by_label[start : start + size], records[start : start + size])
+                for own, start, size in zip(masked.capped, starts, pairs.sizes, strict=False)
+            ]
         design = masked.design(name, pairs)
         with one_blas_thread(design.p):
-            rows.append(_of_configuration(design, pairs, candidates, penalty))
+            rows.append(_of_configuration(design, pairs, candidates[label], penalty))
     return {name: np.stack([row[i] for row in rows]) for i, name in enumerate(masked.groupings)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,6 +51,18 @@ class MaskedRecords:
     ]  # attribute -> for each distinct mask, the group of each value
     configurations: Mapping[str, Mapping[str, int]]  # name -> attribute -> which of its masks
     sizes: Mapping[str, IntArray]  # attribute -> records of each value
+    # of the configurations that mask the label, the masked class of each class
+    label_groups: Mapping[str, IntArray] = field(default_factory=dict)
+
+    @property
+    def labels_differ(self) -> bool:
+        """Whether configurations mask the label in different ways, so that they predict different things."""
+        return len({self.label_key(name) for name in self.configurations}) > 1
+
+    def label_key(self, configuration: str) -> bytes | None:
+        """Return what configurations have in common that merge the same classes of the label."""
+        groups = self.label_groups.get(configuration)
+        return None if groups is None else groups.tobytes()
 
     @cached_property
     def exact(self) -> list[Refinement]:
@@ -94,7 +106,22 @@ class MaskedRecords:
         """Return the one-hot masked attributes of a configuration, of pairs that have the same cap."""
         chosen = self.configurations[configuration]
         refinements = zip(self.groupings, self._refinements(cap), strict=True)
+        pairs = self.with_masked_label(configuration, pairs)
         return Design.of(pairs, [own.groups[chosen[name]] for name, own in refinements])
+
+    def with_masked_label(self, configuration: str, pairs: PairCounts) -> PairCounts:
+        """Merge the classes of the label in counts of pairs, as a configuration does."""
+        groups = self.label_groups.get(configuration)
+        if groups is None:
+            return pairs
+        merging = np.eye(int(groups.max()) + 1, dtype=np.int64)[groups]
+        sums = pairs.label_sums @ merging  # zeros and ones are their own squares
+        return replace(pairs, labels=pairs.labels @ merging, label_sums=sums, label_squares=sums)
+
+    def label(self, configuration: str, sample: CodedRecords) -> IntArray:
+        """Return the label of records, as a configuration masks it."""
+        groups = self.label_groups.get(configuration)
+        return sample.label if groups is None else groups[sample.label]
 
     def masked(self, configuration: str, sample: CodedRecords) -> list[IntArray]:
         """Return the masked values of records, one array for each attribute."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -111,12 +111,22 @@ class Model(Score):
         default = LogisticRegression() if numbers is None else Ridge()
         estimator = default if self.estimator is None else self.estimator
         encode = one_hot if self.estimator is None or _takes_sparse(estimator) else _dense_one_hot
-        if numbers is None:
-            judge = partial(_held_out, label=sample.label)
-        else:
-            judge = partial(_held_out_number, y=numbers.values[sample.label], scale=numbers.scale)
+        judge: Callable[..., FloatArray] = _held_out
+        if numbers is not None:
+            judge = partial(_held_out_number, scale=numbers.scale)
+
+        def target(configuration: str) -> IntArray | FloatArray:
+            own = masked.label(configuration, sample)
+            return own if numbers is None else numbers.values[own]
+
         found = Parallel()(
-            delayed(judge)(estimator, encode(masked.masked(name, sample)), fold=fold, n_folds=self.folds)
+            delayed(judge)(
+                estimator,
+                encode(masked.masked(name, sample)),
+                target(name),
+                fold=fold,
+                n_folds=self.folds,
+            )
             for name in configurations
         )
         return np.array(found)

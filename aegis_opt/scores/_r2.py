@@ -27,6 +27,7 @@ class LeastSquares(Score):
     monotone: bool = False
     cap: int | None = None
     changed: Callable[[MaskedRecords], Mapping[str, FloatArray]] | None = None
+    compares_labels: bool = True  # a share of the variation of the label, however many classes it has
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration by the counts of all records."""
@@ -50,6 +51,7 @@ class CrossValidated(Score):
     name: str
     title: str
     monotone: bool = False
+    compares_labels: bool = True
 
     def of(self, masked: MaskedRecords) -> ScoreValues:
         """Score every configuration in each fold."""

@@ -1,5 +1,6 @@
 """Summaries: all that a provider shares about a table that nobody else may see."""
 
+from aegis_opt.summary._label_masks import LabelMask
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, SharedRule
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
@@ -11,6 +12,7 @@ AnySummary = Summary | ScoreSummary | ProtectedSummary
 
 __all__ = [
     "AttributeSummary",
+    "LabelMask",
     "MaskedTable",
     "MeasuredAttribute",
     "ProtectedAttribute",

@@ -32,7 +32,7 @@ def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
     return Card(
         title=f"Summary of {summary.n_records:,} records with the label {summary.label!r}",
         conclusion=f"It holds {tables:,} masked tables of {len(report):,} attributes, for "
-        f"{len(summary.configurations):,} configurations, and no records.{scores}",
+        f"{len(summary.configurations):,} configurations{_label_text(summary)}, and no records.{scores}",
         columns=_COLUMNS,
         rows=rows,
         left=["attribute", "kind"],
@@ -40,6 +40,14 @@ def card_of_tables(summary: Summary, most: int | None = FEW) -> Card:
         warnings=disclosure_warnings(summary),
         calls=_CALLS,
     )
+
+
+def _label_text(summary: Summary) -> str:
+    """Say how many configurations mask the label, and whether its classes are shared."""
+    if not summary.label_mask_of:
+        return ""
+    masked = f", {len(summary.label_mask_of):,} of which mask the label"
+    return masked if summary.label_values is not None else f"{masked}, without its classes"
 
 
 def _rows(report: pd.DataFrame, most: int | None) -> list[list[str]]:

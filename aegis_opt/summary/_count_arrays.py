@@ -37,6 +37,17 @@ def merge_rows(table: IntArray, groups: IntArray) -> IntArray:
     return merged
 
 
+def merge_columns(table: IntArray, groups: IntArray | None) -> IntArray:
+    """Add up the columns of a table of counts that belong to the same group; None leaves it as it is.
+
+    Examples
+    --------
+    >>> merge_columns(np.array([[3, 0, 1], [0, 1, 2]]), np.array([0, 1, 0])).tolist()
+    [[4, 0], [2, 1]]
+    """
+    return table if groups is None else np.ascontiguousarray(merge_rows(table.T, groups).T)
+
+
 def whole_counts(values: Any, what: str, *, ndim: int) -> IntArray:
     """Copy `values` as `whole_numbers` does; together they are records, which floats must tell apart."""
     counts = whole_numbers(values, what, ndim=ndim)

@@ -30,13 +30,16 @@ def facts_of(summary: Summary | ScoreSummary) -> pd.DataFrame:
     facts: list[Fact] = []
     if isinstance(summary, ScoreSummary):
         facts += [("label", "name", summary.label)]
+        facts += [("label", f"mask {i}", mask_text(spec)) for i, spec in enumerate(summary.label_masks)]
         facts += [("label", "kind", "a number")] if summary.label_is_number else []
     else:
         facts += _label(summary)
     facts += _configurations(summary.configurations)
+    if summary.label_mask_of:
+        facts += [("configurations", "masks of the label", "which mask of the label each of them has")]
     if not isinstance(summary, ScoreSummary):
         for name, attribute in summary.attributes.items():
-            facts += _tables(name, attribute)
+            facts += _tables(summary, name, attribute)
     if numbers is not None:
         facts += _numbers(numbers, masks=isinstance(summary, ScoreSummary))
     if summary.privacy is not None:
@@ -49,8 +52,16 @@ def _label(summary: Summary) -> Iterator[Fact]:
     yield "all records", "number", f"{summary.n_records:,}"
     yield "label", "name", summary.label
     yield "label", "kind", summary.label_kind
-    yield "label", "values", listed(summary.label_values)
-    yield "label", "records of each value", listed(summary.label_counts.tolist())
+    if summary.label_values is not None and summary.label_counts is not None:
+        yield "label", "values", listed(summary.label_values)
+        yield "label", "records of each value", listed(summary.label_counts.tolist())
+    else:
+        yield "label", "number of values", f"{summary.n_classes:,}"
+    for i, mask in enumerate(summary.label_masks):
+        stands = "and which of the values, in their order, each stands for"
+        yield "label", f"mask {i}", mask_text(mask.spec)
+        yield "label", f"masked values by mask {i}", f"{listed(mask.labels)}; {stands}"
+        yield "label", f"records of each masked value by mask {i}", listed(mask.counts.tolist())
 
 
 def _configurations(configurations: Mapping[str, Mapping[str, int]]) -> Iterator[Fact]:
@@ -58,7 +69,7 @@ def _configurations(configurations: Mapping[str, Mapping[str, int]]) -> Iterator
     yield "configurations", "masks", "which mask of each attribute each of them has"
 
 
-def _tables(name: str, attribute: AttributeSummary) -> Iterator[Fact]:
+def _tables(summary: Summary, name: str, attribute: AttributeSummary) -> Iterator[Fact]:
     about = f"attribute {name}"
     yield about, "kind", attribute.kind
     yield about, "number of values", f"{attribute.n_values:,}"
@@ -78,7 +89,9 @@ def _tables(name: str, attribute: AttributeSummary) -> Iterator[Fact]:
         yield about, f"masked values by mask {i}", f"{listed(table.labels)}; {stands}"
         small = int(np.count_nonzero((table.joint > 0) & (table.joint < _SMALL)))
         told = f"{table.joint.size:,} counts, {small:,} of them from 1 to {_SMALL - 1}"
-        if table.keeps_every_value and attribute.n_values > 1:
+        if table.label_mask is not None:
+            told += f"; the label is masked by its mask {table.label_mask}"
+        if summary.is_raw(table) and attribute.n_values > 1:
             told += "; no two values are merged, so this is the unmasked table"
         yield about, f"records per masked value and label by mask {i}", told
 
@@ -167,6 +180,11 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     ]
     if uncounted:
         yield f"how often each value of {listed(uncounted)} occurs"
+    if summary.label_values is None:
+        yield (
+            f"the values of the label {summary.label}, except those that masks and masked values name, and "
+            "how often each occurs"
+        )
     if hidden:
         yield (
             f"the values of {listed(hidden)}, except those that masks and masked values name, and how often "
@@ -175,7 +193,7 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     closed = [
         name
         for name, attribute in summary.attributes.items()
-        if not any(table.keeps_every_value for table in attribute.tables)
+        if not any(map(summary.is_raw, attribute.tables))
     ]
     if closed:
         yield (

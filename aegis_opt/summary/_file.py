@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -25,6 +26,7 @@ from aegis_opt.problem._margin import IntArray
 from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole_counts
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
+from aegis_opt.summary._label_masks import read_label_masks
 from aegis_opt.summary._model import NO_GROUPS, AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._noisy_tables import noisy_attributes, read_channel
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
@@ -35,8 +37,8 @@ from aegis_opt.summary._scores import ScoreSummary
 FORMAT = "aegis-opt-summary"
 VERSION = 6
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts, version 6 labels that are numbers and noisy tables. The lowest
-version that holds what a file needs is written, so that older readers read it."""
+privacy figures, version 5 protected counts, version 6 masked labels, labels that are numbers and noisy
+tables. The lowest version that holds what a file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -92,7 +94,10 @@ def save(summary: Summary | ScoreSummary | ProtectedSummary, path: str | os.Path
         )
     if not isinstance(summary, ScoreSummary):
         sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
-        _check_sizes(sizes, len(summary.label_values))
+        if isinstance(summary, Summary):
+            _check_sizes(sizes, summary.n_classes, len(summary.label_masks))
+        else:
+            _check_sizes(sizes, len(summary.label_values))
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
 
@@ -133,7 +138,8 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
     if isinstance(summary, ProtectedSummary):
         return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
-        version = 6 if summary.label_is_number else 2 if summary.privacy is None else 4
+        newest = summary.label_is_number or summary.label_masks
+        version = 6 if newest else 2 if summary.privacy is None else 4
         kind = {"kind": "number"} if summary.label_is_number else {}
         head = {"format": FORMAT, "version": version, "label": {"name": summary.label, **kind}}
         return head | score_document(summary) | _privacy_entry(summary.privacy)
@@ -144,8 +150,9 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
         "label": {
             "name": summary.label,
             "kind": summary.label_kind,
-            "values": _texts(summary.label_values),
-            "counts": summary.label_counts.tolist(),
+            "values": None if summary.label_values is None else _texts(summary.label_values),
+            "counts": None if summary.label_counts is None else summary.label_counts.tolist(),
+            **_label_masks_entry(summary),
         },
         "attributes": {
             name: {
@@ -165,13 +172,34 @@ def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str,
     }
 
 
+def _label_masks_entry(summary: Summary) -> dict[str, Any]:
+    if not summary.label_masks:
+        return {}
+    masks = [
+        {
+            "mask": dict(mask.spec),
+            "groups": _shorten(mask.groups),
+            "labels": _texts(mask.labels),
+            "counts": mask.counts.tolist(),
+        }
+        for mask in summary.label_masks
+    ]
+    return {
+        "n_values": summary.n_classes,
+        "masks": masks,
+        "configurations": dict(summary.label_mask_of),
+    }
+
+
 def _table_entry(table: MaskedTable | ProtectedTable) -> dict[str, Any]:
     noisy = isinstance(table, MaskedTable) and table.channel is not None
+    label_mask = table.label_mask if isinstance(table, MaskedTable) else None
     return {
         "mask": dict(table.spec),
         "groups": None if noisy else _shorten(table.groups),
         "labels": _texts(table.labels),
         "joint": table.joint.tolist(),
+        **({} if label_mask is None else {"label_mask": label_mask}),
     }
 
 
@@ -207,7 +235,7 @@ def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
 
 
 def _version(summary: Summary) -> int:
-    if noisy_attributes(summary):
+    if summary.label_masks or noisy_attributes(summary):
         return 6
     if summary.privacy is not None:
         return 4
@@ -261,7 +289,7 @@ def _expand(written: Any, where: str, n_values: int) -> Any:
     return np.repeat(groups, lengths)
 
 
-def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int) -> None:
+def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int, label_masks: int = 0) -> None:
     """Refuse what takes more memory than a file may ask for, given values and tables of each attribute."""
     for name, (values, _) in attributes.items():
         if values > MOST_VALUES:
@@ -269,12 +297,14 @@ def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int) -> Non
                 f"attribute {shown(name)} has {shown(values)} values; at most {MOST_VALUES:,} are read: "
                 f"{_SMALLER}"
             )
+    if classes > MOST_VALUES:
+        raise SummaryError(f"the label has {classes:,} classes; at most {MOST_VALUES:,} are read: {_SMALLER}")
     cells = classes * sum(values for values, _ in attributes.values())
     if cells > MOST_CELLS:
         raise SummaryError(
             f"the attributes have {cells:,} values times classes; at most {MOST_CELLS:,} are read: {_SMALLER}"
         )
-    groups = sum(values * tables for values, tables in attributes.values())
+    groups = sum(values * tables for values, tables in attributes.values()) + classes * label_masks
     if groups > MOST_GROUPS:
         raise SummaryError(
             f"the masked tables group {groups:,} values together; at most {MOST_GROUPS:,} are read: "
@@ -302,16 +332,24 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
     if "protection" in document:
         return _protected_summary(document, label)
     label_kind = get_entry(label, "kind", str, "the label")
-    counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
-    values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
     name = get_entry(label, "name", str, "the label")
-    check_classes(name, values, counts)
+    hidden = "masks" in label and label.get("values") is None and label.get("counts") is None
+    counts, values = None, None
+    if not hidden:
+        counts = whole_counts(get_entry(label, "counts", list, "the label"), "label counts", ndim=1)
+        values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
+        check_classes(name, values, counts)
+    masked_values = partial(_masked_values, kind=label_kind)
+    label_masks = read_label_masks(label, _expand, masked_values, MOST_VALUES) if "masks" in label else ()
+    if counts is None and not label_masks:
+        raise SummaryError(f"the label {shown(name)} has neither classes nor masks: {WAY_OUT}")
     attributes = get_entry(document, "attributes", dict, "the file")
     sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
-    records = int(counts.sum())
+    n_classes = len(label_masks[0].groups if counts is None else counts)
+    records = int((label_masks[0].counts if counts is None else counts).sum())
     for attribute, (n_values, _) in sizes.items():
         check_n_values(n_values, records, f"attribute {shown(attribute)}")
-    _check_sizes(sizes, len(counts))
+    _check_sizes(sizes, n_classes, len(label_masks))
     return Summary(
         label=name,
         label_kind=label_kind,
@@ -326,6 +364,8 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
         },
         numbers=read_scores(document["numbers"], name) if "numbers" in document else None,
         privacy=read_privacy(document["privacy"]) if "privacy" in document else None,
+        label_masks=label_masks,
+        label_mask_of=get_entry(label, "configurations", dict, "the label") if label_masks else {},
     )
 
 
@@ -357,7 +397,12 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
     listed = None if values is None else _values(values, kind, where)
-    tables = _tables(entry, where, kind, n_values, MaskedTable, listed)
+    tables = [
+        table if "label_mask" not in written else replace(table, label_mask=written["label_mask"])
+        for table, written in zip(
+            _tables(entry, where, kind, n_values, MaskedTable, listed), entry["tables"], strict=True
+        )
+    ]
     try:
         return AttributeSummary(
             kind=kind,
@@ -384,11 +429,7 @@ def _tables(
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
-        labels = get_entry(table, "labels", list, what)
-        if kind == "real":  # values that stay what they are
-            labels = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in labels]
-        if not all(isinstance(v, str | int | float | type(None)) for v in labels):
-            raise SummaryError(f"the labels of {what} must be plain values")
+        labels = _masked_values(get_entry(table, "labels", list, what), what, kind)
         spec = get_entry(table, "mask", dict, what)
         check_spec(spec, what)
         noisy = make is MaskedTable and get_entry(table, "groups", (list, dict, type(None)), what) is None
@@ -396,13 +437,22 @@ def _tables(
         try:
             if noisy:
                 channel = read_channel(spec, cast("Kind", kind), values, labels, what)
-                tables.append(make(spec, NO_GROUPS, tuple(labels), joint, channel))
+                tables.append(make(spec, NO_GROUPS, labels, joint, channel=channel))
                 continue
             groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
-            tables.append(make(spec, groups, tuple(labels), joint))
+            tables.append(make(spec, groups, labels, joint))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error
     return tables
+
+
+def _masked_values(written: list[Any], what: str, kind: str) -> tuple[Any, ...]:
+    """Read the masked values of values of some kind."""
+    if kind == "real":  # values that stay what they are
+        written = [_INFINITIES.get(v, v) if isinstance(v, str) else v for v in written]
+    if not all(isinstance(v, str | int | float | type(None)) for v in written):
+        raise SummaryError(f"the labels of {what} must be plain values")
+    return tuple(written)
 
 
 def _protected_summary(document: Any, label: Any) -> ProtectedSummary:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import pandas as pd
 
 from aegis_opt._channels import checked_channel
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import path_of
+from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
 from aegis_opt.errors import SummaryError, UnknownName
@@ -30,6 +30,7 @@ from aegis_opt.summary._count_arrays import (
     whole_counts,
     whole_numbers,
 )
+from aegis_opt.summary._label_masks import LabelMask, check_label_mask_of, check_label_masks
 from aegis_opt.summary._noisy_tables import configuration_epsilons, shared_epsilon
 from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
@@ -44,7 +45,7 @@ _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, n
 
 @dataclass(frozen=True, eq=False)
 class MaskedTable(SharedData):
-    """Joint table of a masked attribute and the label.
+    """Joint table of a masked attribute and the label, which may be masked, too.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ class MaskedTable(SharedData):
     labels : sequence
         The masked value of each group.
     joint : array_like of int, shape (n_groups, k)
-        Records per masked value and label.
+        Records per masked value and class; per masked class where the label is masked.
+    label_mask : int, optional
+        By which of the summary's label masks the columns are merged; None where the label is not masked.
     channel : array_like of float, shape (n_groups, n_values), optional
         Where the mask adds noise: channel[g, a] is the probability that value a becomes masked value g.
         There are no groups then, and the counts are one draw.
@@ -65,6 +68,7 @@ class MaskedTable(SharedData):
     groups: IntArray
     labels: tuple[Any, ...]
     joint: IntArray
+    label_mask: int | None = None
     channel: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -83,14 +87,8 @@ class MaskedTable(SharedData):
 
     @property
     def keeps_every_value(self) -> bool:
-        """Whether no two values share a group, so that this is the unmasked joint table."""
+        """Whether no two values share a group: the unmasked joint table, unless the label is masked."""
         return self.channel is None and self.n_groups == len(self.groups)
-
-    def view(self) -> View:
-        """Return what the table says of the raw one."""
-        if self.channel is not None:
-            return View(joint=self.joint, channel=self.channel)
-        return View(self.groups, self.joint)
 
 
 NO_GROUPS: IntArray = np.zeros(0, dtype=np.int64)
@@ -118,7 +116,7 @@ class AttributeSummary(SharedData):
         The values in the order of the rows, None (missing) last, and how often each occurs; None when not
         shared. Values may be shared without a histogram, but no histogram without values.
     tables : sequence of MaskedTable
-        One per distinct mask.
+        One per distinct mask, and mask of the label.
     coarsening : Coarsening, optional
         How the raw values were merged before masking, where there were too many.
     order : {"ascending", "given", "nominal"}, optional
@@ -188,10 +186,11 @@ class Summary(SharedData, Displayed):
         Name of the class label.
     label_kind : str
         Type of its values.
-    label_values : sequence
-        The classes, None (missing) last.
-    label_counts : array_like of int
-        Records per class.
+    label_values : sequence or None
+        The classes, None (missing) last. None where every configuration masks the label, unless the
+        provider asked for them.
+    label_counts : array_like of int or None
+        Records per class, where the classes are shared.
     attributes : mapping of str to AttributeSummary
         The attributes that at least one configuration masks.
     configurations : mapping of str to (mapping of str to int)
@@ -200,11 +199,16 @@ class Summary(SharedData, Displayed):
         Scores and values of measures that the provider computed from the records, where they are shared, too.
     privacy : SharedPrivacy, optional
         The privacy rules that the provider checked, and the level that each configuration reaches.
+    label_masks : sequence of LabelMask, optional
+        The distinct masks of the label.
+    label_mask_of : mapping of str to int, optional
+        For each configuration that masks the label, which of these it uses.
 
     Raises
     ------
     SummaryError
-        If the parts contradict each other: every table must have the label's totals, and the histogram's.
+        If the parts contradict each other: every table must have the totals of the label, as it is masked
+        there, and those of the histogram.
 
     Examples
     --------
@@ -219,18 +223,23 @@ class Summary(SharedData, Displayed):
 
     label: str
     label_kind: Kind
-    label_values: tuple[Any, ...]
-    label_counts: IntArray
+    label_values: tuple[Any, ...] | None
+    label_counts: IntArray | None
     attributes: Mapping[str, AttributeSummary]
     configurations: Mapping[str, Mapping[str, int]]
     numbers: ScoreSummary | None = None
     privacy: SharedPrivacy | None = None
+    label_masks: tuple[LabelMask, ...] = ()
+    label_mask_of: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        values, counts = self.label_values, self.label_counts
         chosen = {name: MappingProxyType(dict(tables)) for name, tables in self.configurations.items()}
         self._convert(
-            label_values=tuple(self.label_values),
-            label_counts=whole_counts(self.label_counts, "label counts", ndim=1),
+            label_values=None if values is None else tuple(values),
+            label_counts=None if counts is None else whole_counts(counts, "label counts", ndim=1),
+            label_masks=tuple(self.label_masks),
+            label_mask_of=MappingProxyType(dict(self.label_mask_of)),
             attributes=MappingProxyType(dict(self.attributes)),
             configurations=MappingProxyType(chosen),
         )
@@ -240,7 +249,11 @@ class Summary(SharedData, Displayed):
             self._check_attribute(name, attribute)
         sizes = {name: len(attribute.tables) for name, attribute in self.attributes.items()}
         check_configurations(self.configurations, sizes, "table")
-        if self.numbers is not None and self.numbers.configurations != self.configurations:
+        self._check_label_of_tables()
+        if self.numbers is not None and (
+            self.numbers.configurations != self.configurations
+            or self.numbers.label_mask_of != self.label_mask_of
+        ):
             raise SummaryError("the scores of a summary must be of the same configurations as its tables")
         if self.privacy is not None:
             self.privacy.check(self.configurations)
@@ -254,10 +267,29 @@ class Summary(SharedData, Displayed):
         """Return the mask of an attribute in a configuration, as configuration files write it."""
         return self.masked_table(configuration, attribute).spec
 
+    def label_spec(self, configuration: str) -> Mapping[str, Any] | None:
+        """Return the mask of the label in a configuration, as configuration files write it; None: no mask."""
+        index = self.label_mask_of.get(configuration)
+        return None if index is None else self.label_masks[index].spec
+
     @property
     def n_records(self) -> int:
         """Number of records, N."""
-        return int(self.label_counts.sum())
+        counts = self.label_masks[0].counts if self.label_counts is None else self.label_counts
+        return int(counts.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the label, as it is without a mask; k."""
+        return len(self.label_masks[0].groups if self.label_counts is None else self.label_counts)
+
+    def label_groups(self, table: MaskedTable) -> IntArray | None:
+        """Return the column of a masked table that each class of the label belongs to; None: its own."""
+        return None if table.label_mask is None else self.label_masks[table.label_mask].groups
+
+    def is_raw(self, table: MaskedTable) -> bool:
+        """Whether a table is the unmasked joint table: neither two values nor two classes are merged."""
+        return table.keeps_every_value and table.joint.shape[1] == self.n_classes
 
     def masked_table(self, configuration: str, attribute: str) -> MaskedTable:
         """Return the table that a configuration releases of an attribute."""
@@ -267,9 +299,12 @@ class Summary(SharedData, Displayed):
         return tables[self.configurations[configuration][attribute]]
 
     def unmasked(self) -> list[tuple[str, str]]:
-        """List each (configuration, attribute) whose table keeps every value apart: it is the raw table."""
+        """List each (configuration, attribute) whose table is the raw table: it keeps all values apart.
+
+        Where the label is masked, it keeps all classes apart, too.
+        """
         open_tables = {
-            name: {i for i, table in enumerate(attribute.tables) if table.keeps_every_value}
+            name: {i for i, table in enumerate(attribute.tables) if self.is_raw(table)}
             for name, attribute in self.attributes.items()
             if attribute.n_values > 1
         }
@@ -301,12 +336,14 @@ class Summary(SharedData, Displayed):
         table : int, optional
             Use one of the attribute's masked tables alone, by its number.
         histograms : bool
-            Whether to use the histogram, where it is shared.
+            Whether to use the histogram, where it is shared, and for all views together the records per class
+            of a masked label, where they are.
 
         Returns
         -------
         Problem
-            Its positions are those of an ordered attribute; see `AttributeSummary.positions`.
+            Its positions are those of an ordered attribute; see `AttributeSummary.positions`. Its classes
+            are those of the label without a mask; they have no names where these are not shared.
         """
         summary = self._attribute(attribute)
         values = summary.values
@@ -315,18 +352,38 @@ class Summary(SharedData, Displayed):
             tables = (self.masked_table(configuration, attribute),)
         if table is not None:
             tables = (summary.tables[table],)
-        # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
-        distinct = {}
-        for one in tables:
-            drawn = b"" if one.channel is None else one.channel.tobytes()
-            distinct.setdefault((one.groups.tobytes(), one.joint.tobytes(), drawn), one.view())
         return Problem(
-            views=list(distinct.values()),
+            views=self.views(tables, label_counts=histograms and configuration is None and table is None),
             histogram=summary.histogram if histograms else None,
             row_names=None if values is None else pd.Index(values, dtype=object),
-            label_names=pd.Index(self.label_values, dtype=object),
+            label_names=None if self.label_values is None else pd.Index(self.label_values, dtype=object),
             positions=summary.positions,
         )
+
+    def views(self, tables: Sequence[MaskedTable], *, label_counts: bool = True) -> list[View]:
+        """Return what masked tables of one attribute say about its unmasked joint table, equal ones once.
+
+        Where all of them are of masked labels, the records of each class are a view of their own, if they are
+        shared and `label_counts` asks for them.
+        """
+        # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
+        distinct = {
+            (
+                table.groups.tobytes(),
+                table.label_mask,
+                table.joint.tobytes(),
+                b"" if table.channel is None else table.channel.tobytes(),
+            ): table
+            for table in tables
+        }
+        views = [
+            View(t.groups if t.channel is None else None, t.joint, self.label_groups(t), channel=t.channel)
+            for t in distinct.values()
+        ]
+        masked = all(table.label_mask is not None for table in tables)
+        if label_counts and masked and self.label_counts is not None:
+            views.append(View(np.zeros_like(tables[0].groups), self.label_counts[None]))
+        return views
 
     def report(self) -> pd.DataFrame:
         """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.
@@ -429,7 +486,36 @@ class Summary(SharedData, Displayed):
                 f"the label {shown(self.label)} is of unknown kind {shown(self.label_kind)}; "
                 f"known: {', '.join(KINDS)}"
             )
-        check_classes(self.label, self.label_values, self.label_counts)
+        values, counts = self.label_values, self.label_counts
+        check_label_mask_of(self.label_mask_of, self.configurations, len(self.label_masks))
+        if values is not None and counts is not None:
+            check_classes(self.label, values, counts)
+        elif values is not None or counts is not None:
+            raise SummaryError(
+                f"the label {shown(self.label)} must have its classes with their records, or neither"
+            )
+        elif open_in := [name for name in self.configurations if name not in self.label_mask_of]:
+            raise SummaryError(
+                f"configuration {shown(open_in[0])} does not mask the label {shown(self.label)}, whose "
+                "classes are missing"
+            )
+        elif not self.label_masks:
+            raise SummaryError(f"the label {shown(self.label)} has neither classes nor masks")
+        check_label_masks(self.label, self.label_masks, self.n_classes, counts)
+
+    def _check_label_of_tables(self) -> None:
+        """Refuse a configuration that releases tables of another masked label than its own."""
+        if not self.label_masks:
+            return  # no table has one
+        for name, chosen in self.configurations.items():
+            own = self.label_mask_of.get(name)
+            for attribute, index in chosen.items():
+                found = self.attributes[attribute].tables[index].label_mask
+                if found != own:
+                    raise SummaryError(
+                        f"configuration {shown(name)} has {_label_mask_text(own)}, but its table of "
+                        f"{shown(attribute)} has {_label_mask_text(found)}"
+                    )
 
     def _check_attribute(self, name: str, attribute: AttributeSummary) -> None:
         where = f"attribute {shown(name)}"
@@ -467,9 +553,10 @@ class Summary(SharedData, Displayed):
                 )
         for i, table in enumerate(attribute.tables):
             what = f"masked table {i} of {where}"
-            shape = (table.n_groups, len(self.label_counts))
+            totals = self._label_totals(table, what)
+            shape = (table.n_groups, len(totals))
             if table.channel is not None:
-                _check_noisy(table, n, shape, self.label_counts, what)
+                _check_noisy(table, n, shape, totals, what)
                 continue
             if len(table.groups) != n or table.joint.shape != shape:
                 raise SummaryError(
@@ -478,15 +565,31 @@ class Summary(SharedData, Displayed):
                 )
             if not numbers_all(table.groups, table.n_groups):
                 raise SummaryError(f"{what}: the groups must be all of 0 to {table.n_groups - 1}")
-            if not np.array_equal(table.joint.sum(axis=0), self.label_counts):
+            if not np.array_equal(table.joint.sum(axis=0), totals):
                 raise SummaryError(
                     f"totals disagree: {what} has {shown(table.joint.sum(axis=0).tolist())} records per "
-                    f"class, the label has {shown(self.label_counts.tolist())}"
+                    f"class, the label has {shown(totals.tolist())}"
                 )
             if rows is not None and not np.array_equal(
                 merge_rows(rows, table.groups), table.joint.sum(axis=1)
             ):
                 raise SummaryError(f"totals disagree: {what} has other group totals than the histogram")
+
+    def _label_totals(self, table: MaskedTable, what: str) -> IntArray:
+        """Return the records of each class, or masked class, that a table has columns of."""
+        index = table.label_mask
+        if index is None and self.label_counts is not None:
+            return self.label_counts
+        if index is None or not is_whole(index) or not 0 <= index < len(self.label_masks):
+            raise SummaryError(
+                f"{what} has {_label_mask_text(index)}; the summary has {len(self.label_masks)} of them, "
+                f"numbered from 0, and {'no ' if self.label_counts is None else ''}unmasked classes"
+            )
+        return self.label_masks[index].counts
+
+
+def _label_mask_text(index: int | None) -> str:
+    return "no label mask" if index is None else f"the label mask {shown(index)}"
 
 
 def _check_noisy(
@@ -494,6 +597,8 @@ def _check_noisy(
 ) -> None:
     """Refuse a noisy table whose parts do not fit each other."""
     assert table.channel is not None
+    if table.label_mask is not None:
+        raise SummaryError(f"{what} is noisy and of a masked label, which do not go together")
     if table.channel.shape != (shape[0], n_values) or table.joint.shape != shape:
         raise SummaryError(
             f"{what} has a channel of shape {table.channel.shape} and counts of shape {table.joint.shape}, "

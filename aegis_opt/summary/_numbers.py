@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from aegis_opt.sources._counts import JointMoments, NumberScan, Scan
 from aegis_opt.sources._label_view import LabelKind
 from aegis_opt.sources._number_label import moments_of
 from aegis_opt.sources._pairs import CountableRecords, IntArray
+from aegis_opt.summary._label_masks import LabelMask
 from aegis_opt.summary._masked_counts import MaskedMoments, each_mask, fitted_groups
 from aegis_opt.summary._model import Summary
 from aegis_opt.summary._noisy_tables import refuse_noise
@@ -41,6 +43,7 @@ class MergedValues(NamedTuple):
     spec: Mapping[str, Any]
     groups: IntArray  # of each value, in the order of the domain
     table: npt.NDArray[Any]
+    label_mask: int | None = None
 
 
 class NumbersToShare:
@@ -88,12 +91,16 @@ class NumbersToShare:
         refuse_noise(summary, "scores are computed for")
         masked = {
             name: [
-                MergedValues(table.spec, arrangements[name].undone(table.groups), table.joint)
+                MergedValues(
+                    table.spec, arrangements[name].undone(table.groups), table.joint, table.label_mask
+                )
                 for table in attribute.tables
             ]
             for name, attribute in summary.attributes.items()
         }
-        return self._of(counts, masked, summary.configurations, records)
+        return self._of(
+            counts, masked, summary.configurations, records, summary.label_masks, summary.label_mask_of
+        )
 
     def of_number(self, counted: MaskedMoments, records: CountableRecords) -> ScoreSummary:
         """Score the configurations by records whose label is a number."""
@@ -113,12 +120,15 @@ class NumbersToShare:
         masks: Mapping[str, Sequence[MergedValues]],
         configurations: Mapping[str, Mapping[str, int]],
         records: CountableRecords,
+        label_masks: Sequence[LabelMask] = (),
+        label_mask_of: Mapping[str, int] = MappingProxyType({}),
     ) -> ScoreSummary:
         masked = MaskedRecords(
             records,
             {name: [each.groups for each in own] for name, own in masks.items()},
             configurations,
             {name: joint.records for name, joint in counts.attributes.items()},
+            {name: label_masks[index].groups for name, index in label_mask_of.items()},
         )
         return ScoreSummary(
             label=counts.label,
@@ -128,11 +138,13 @@ class NumbersToShare:
             configurations=configurations,
             scores={score.name: self._shared(score, masked) for score in self.scores},
             label_is_number=self.label_kind == "number",
+            label_masks=tuple(mask.spec for mask in label_masks),
+            label_mask_of=label_mask_of,
         )
 
     def _measured(self, masks: Sequence[MergedValues], table: Any) -> MeasuredAttribute:
         tables = [masked.table for masked in masks]
-        values = {measure.name: self._rounded(measure.many(tables)) for measure in self.measures}
+        values = {measure.name: self._rounded(measure.each(tables)) for measure in self.measures}
         chance = {
             name: self._rounded([_chance_share(name, masked) for masked in tables])
             for name in _CHANCE
@@ -141,9 +153,22 @@ class NumbersToShare:
         unmasked = {}
         if self.unmasked:
             unmasked = {m.name: self._rounded([float(m(table))])[0] for m in self.measures}
-        return MeasuredAttribute(tuple(m.spec for m in masks), values, unmasked, chance)
+        label_masks = tuple(masked.label_mask for masked in masks)
+        return MeasuredAttribute(
+            tuple(masked.spec for masked in masks),
+            values,
+            unmasked,
+            chance,
+            label_masks if any(index is not None for index in label_masks) else (),
+        )
 
     def _shared(self, score: Score, masked: MaskedRecords) -> SharedScore:
+        if masked.labels_differ and not score.compares_labels:
+            raise InvalidOption(
+                f"the score {score.name!r} of configurations that mask the label in different ways cannot be "
+                "compared, because it is easier to predict fewer classes: mask the label alike in all "
+                "configurations, share each way apart, or leave out that score"
+            )
         found, names = score.of(masked), list(masked.configurations)
         folds: Mapping[str, tuple[Number, ...]] | None = None
         if found.folds is not None:
@@ -158,7 +183,8 @@ class NumbersToShare:
                 for i, name in enumerate(names)
             }
         title = score.title_for(is_number=self.label_kind == "number")
-        return SharedScore(title, score.monotone, values, folds, stages, changes)
+        monotone = score.monotone and not masked.label_groups  # merging classes may raise any score
+        return SharedScore(title, monotone, values, folds, stages, changes)
 
     def _rounded(self, values: Iterable[float]) -> tuple[Number, ...]:
         """Round to significant digits if asked to; None where there is no number."""

@@ -137,6 +137,7 @@ class RulesToShare:
 
     question: PrivacyQuestion
     configurations: Configurations
+    label: str | None
 
     @classmethod
     def of(
@@ -166,12 +167,12 @@ class RulesToShare:
             suppression=suppression,
             order=orders,
         )
-        return cls(question, configurations)
+        return cls(question, configurations, configurations.label if label is None else label)
 
     @property
     def order_of_its_own(self) -> str | None:
-        """The sensitive attribute where no configuration masks it, so that only the rules need its order."""
-        masked = {attribute for masks in self.configurations.values() for attribute in masks}
+        """The sensitive attribute where only the rules need its order: it is the label, or never masked."""
+        masked = {attribute for masks in self.configurations.values() for attribute in masks} - {self.label}
         return None if self.question.sensitive in masked else self.question.sensitive
 
     def shared(self, source: Any, progress: Progress | None) -> SharedPrivacy:

@@ -59,6 +59,12 @@ def protected_summary(
                     f"configuration {name!r} adds noise to {attribute!r}, and counts are protected once: "
                     "leave out protect and epsilon, or mask it without noise"
                 )
+    if counted.label_masks:
+        raise InvalidOption(
+            f"configuration {next(iter(counted.label_masks))!r} masks the label {counted.counts.label!r}, "
+            "and protected summaries hold the label as it is: leave the label unmasked, mask it in the table "
+            "first (apply_configuration), or share without protection"
+        )
     if protection.needs_public_domains:
         for name, masks in counted.masks.items():
             for attribute, mask in masks.items():

@@ -29,14 +29,30 @@ def restricted_summary(summary: Summary | ScoreSummary, names: Iterable[str]) ->
     chosen = {name: summary.configurations[name] for name in kept}
     privacy = None if summary.privacy is None else summary.privacy.restricted(kept)
     numbers = None if summary.numbers is None else _restricted_numbers(summary.numbers, kept)
-    return replace(summary, configurations=chosen, numbers=numbers, privacy=privacy)
+    return replace(
+        summary,
+        configurations=chosen,
+        numbers=numbers,
+        privacy=privacy,
+        label_mask_of=_restricted_label(summary, kept),
+    )
+
+
+def _restricted_label(summary: Summary | ScoreSummary, kept: list[str]) -> dict[str, int]:
+    return {name: index for name, index in summary.label_mask_of.items() if name in kept}
 
 
 def _restricted_numbers(summary: ScoreSummary, kept: list[str]) -> ScoreSummary:
     scores = {name: _restricted_score(score, kept) for name, score in summary.scores.items()}
     chosen = {name: summary.configurations[name] for name in kept}
     privacy = None if summary.privacy is None else summary.privacy.restricted(kept)
-    return replace(summary, configurations=chosen, scores=scores, privacy=privacy)
+    return replace(
+        summary,
+        configurations=chosen,
+        scores=scores,
+        privacy=privacy,
+        label_mask_of=_restricted_label(summary, kept),
+    )
 
 
 def _restricted_score(score: SharedScore, kept: list[str]) -> SharedScore:

@@ -7,6 +7,7 @@ from typing import Any
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.summary._entries import check_spec, get_entry, read_configuration
+from aegis_opt.summary._label_masks import MOST_LABEL_MASKS
 from aegis_opt.summary._scores import MeasuredAttribute, ScoreSummary, SharedScore
 
 
@@ -19,12 +20,21 @@ def score_document(summary: ScoreSummary) -> dict[str, Any]:
                 "measures": {measure: list(values) for measure, values in attribute.measures.items()},
                 "unmasked": dict(attribute.unmasked),
                 "chance": {measure: list(values) for measure, values in attribute.chance.items()},
+                **({"label_masks": list(attribute.label_masks)} if attribute.label_masks else {}),
             }
             for name, attribute in summary.attributes.items()
         },
         "configurations": {name: dict(chosen) for name, chosen in summary.configurations.items()},
         "scores": {name: _score_entry(score) for name, score in summary.scores.items()},
+        **_label_masks_entry(summary),
     }
+
+
+def _label_masks_entry(summary: ScoreSummary) -> dict[str, Any]:
+    if not summary.label_masks:
+        return {}
+    masks = [dict(spec) for spec in summary.label_masks]
+    return {"label_masks": {"masks": masks, "configurations": dict(summary.label_mask_of)}}
 
 
 def _score_entry(score: SharedScore) -> dict[str, Any]:
@@ -50,6 +60,11 @@ def read_scores(document: Any, label: str, *, label_is_number: bool = False) -> 
     attributes = get_entry(document, "attributes", dict, "the scores")
     configurations = get_entry(document, "configurations", dict, "the scores")
     scores = get_entry(document, "scores", dict, "the scores")
+    label_masks: dict[str, Any] = {"masks": [], "configurations": {}}
+    if "label_masks" in document:
+        label_masks = get_entry(document, "label_masks", dict, "the scores")
+    masks = get_entry(label_masks, "masks", list, "the label masks")
+    check_label_specs(masks)
     return ScoreSummary(
         label=label,
         attributes={
@@ -57,8 +72,20 @@ def read_scores(document: Any, label: str, *, label_is_number: bool = False) -> 
         },
         configurations={name: read_configuration(chosen, name) for name, chosen in configurations.items()},
         scores={name: _score(entry, f"score {shown(name)}") for name, entry in scores.items()},
+        label_masks=tuple(masks),
+        label_mask_of=get_entry(label_masks, "configurations", dict, "the label masks"),
         label_is_number=label_is_number,
     )
+
+
+def check_label_specs(specs: list[Any]) -> None:
+    """Refuse what are no masks of the label, or too many."""
+    if len(specs) > MOST_LABEL_MASKS:
+        raise SummaryError(f"the label has {len(specs)} masks; at most {MOST_LABEL_MASKS} are read")
+    for i, spec in enumerate(specs):
+        if not isinstance(spec, dict):
+            raise SummaryError(f"mask {i} of the label must be a mapping, not {shown(spec)}")
+        check_spec(spec, f"mask {i} of the label")
 
 
 def _attribute(entry: Any, where: str) -> MeasuredAttribute:
@@ -72,6 +99,7 @@ def _attribute(entry: Any, where: str) -> MeasuredAttribute:
         _lists(get_entry(entry, "measures", dict, where), where),
         get_entry(entry, "unmasked", dict, where),
         _lists(get_entry(entry, "chance", dict, where), where),
+        tuple(get_entry(entry, "label_masks", list, where)) if "label_masks" in entry else (),
     )
 
 

@@ -15,6 +15,7 @@ from aegis_opt._options import flag, is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.measures import available_measures
+from aegis_opt.summary._label_masks import check_label_mask_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._shared_data import SharedData, check_configurations, check_names
 
@@ -109,12 +110,16 @@ class MeasuredAttribute(SharedData):
         For each measure, its value without a mask, where it is shared.
     chance : mapping of str to sequence of float
         For each measure, the share of its value under each mask that shuffled labels would give, too.
+    label_masks : sequence of int or None, optional
+        For each mask, by which of the summary's label masks the label is masked there; None where it is not.
+        Empty where no configuration masks the label.
     """
 
     masks: tuple[Mapping[str, Any], ...]
     measures: Mapping[str, tuple[Number, ...]]
     unmasked: Mapping[str, Number] = field(default_factory=dict)
     chance: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
+    label_masks: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
         self._convert(
@@ -122,7 +127,12 @@ class MeasuredAttribute(SharedData):
             measures=MappingProxyType({name: tuple(values) for name, values in self.measures.items()}),
             unmasked=MappingProxyType(dict(self.unmasked)),
             chance=MappingProxyType({name: tuple(values) for name, values in self.chance.items()}),
+            label_masks=tuple(self.label_masks),
         )
+
+    def label_mask(self, mask: int) -> int | None:
+        """Return by which label mask the label is masked where the attribute has one of its masks."""
+        return self.label_masks[mask] if self.label_masks else None
 
     def check(self, name: str) -> None:
         """Refuse numbers that do not fit the masks."""
@@ -140,6 +150,13 @@ class MeasuredAttribute(SharedData):
             _check_number(value, where)
             if measure not in self.measures:
                 raise SummaryError(f"{where} has an unmasked value of {shown(measure)}, but no masked ones")
+        if self.label_masks and len(self.label_masks) != len(self.masks):
+            raise SummaryError(
+                f"{where} has {len(self.label_masks)} label masks for {len(self.masks)} masks: one for each"
+            )
+        for mask in self.label_masks:
+            if mask is not None and not is_whole(mask):
+                raise SummaryError(f"{where} has the label mask {shown(mask)}, which is no whole number")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +177,11 @@ class ScoreSummary(SharedData, Displayed):
         The privacy rules that the provider checked, and the level that each configuration reaches.
     label_is_number : bool
         Whether the label is a number, and not one of some classes.
+    label_masks : sequence of mapping, optional
+        The distinct masks of the label, as configuration files write them.
+    label_mask_of : mapping of str to int, optional
+        For each configuration that masks the label, which of these it uses. Its numbers are about the label
+        so masked.
 
     Examples
     --------
@@ -176,6 +198,8 @@ class ScoreSummary(SharedData, Displayed):
     scores: Mapping[str, SharedScore]
     privacy: SharedPrivacy | None = None
     label_is_number: bool = False
+    label_masks: tuple[Mapping[str, Any], ...] = ()
+    label_mask_of: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         chosen = {name: MappingProxyType(dict(masks)) for name, masks in self.configurations.items()}
@@ -183,6 +207,8 @@ class ScoreSummary(SharedData, Displayed):
             attributes=MappingProxyType(dict(self.attributes)),
             configurations=MappingProxyType(chosen),
             scores=MappingProxyType(dict(self.scores)),
+            label_masks=tuple(MappingProxyType(dict(spec)) for spec in self.label_masks),
+            label_mask_of=MappingProxyType(dict(self.label_mask_of)),
         )
         check_names(self.label, self.attributes, self.configurations)
         if not self.attributes:
@@ -194,10 +220,25 @@ class ScoreSummary(SharedData, Displayed):
         self._check_measures()
         sizes = {name: len(attribute.masks) for name, attribute in self.attributes.items()}
         check_configurations(self.configurations, sizes, "mask")
+        check_label_mask_of(self.label_mask_of, self.configurations, len(self.label_masks))
+        self._check_label()
         for name, score in self.scores.items():
             score.check(name, self.configurations, sizes)
         if self.privacy is not None:
             self.privacy.check(self.configurations)
+
+    def _check_label(self) -> None:
+        """Refuse a configuration with numbers about another masked label than its own."""
+        if not self.label_masks and not any(a.label_masks for a in self.attributes.values()):
+            return
+        for name, chosen in self.configurations.items():
+            own = self.label_mask_of.get(name)
+            for attribute, mask in chosen.items():
+                if self.attributes[attribute].label_mask(mask) != own:
+                    raise SummaryError(
+                        f"configuration {shown(name)} has numbers of {shown(attribute)} that are about "
+                        "another masked label than its own"
+                    )
 
     def _check_measures(self) -> None:
         """Refuse measures of classes where the label is a number, and the other way round."""
@@ -219,6 +260,11 @@ class ScoreSummary(SharedData, Displayed):
     def spec(self, configuration: str, attribute: str) -> Mapping[str, Any]:
         """Return the mask of an attribute in a configuration, as configuration files write it."""
         return self.attributes[attribute].masks[self.configurations[configuration][attribute]]
+
+    def label_spec(self, configuration: str) -> Mapping[str, Any] | None:
+        """Return the mask of the label in a configuration, as configuration files write it; None: no mask."""
+        index = self.label_mask_of.get(configuration)
+        return None if index is None else self.label_masks[index]
 
     def report(self) -> pd.DataFrame:
         """Describe what is shared, one row per attribute; `facts` lists all that a stranger learns.

@@ -30,6 +30,7 @@ from aegis_opt.summary._masked_counts import (
     includes,
     label_of,
     listed_values,
+    masked_labels,
     masked_tables,
     open_labels,
 )
@@ -229,11 +230,14 @@ def summarize(
         it is a number.
     configurations : Configurations, mapping or path
         The masking configurations. A column that none of them masks is not read and not in the summary. A
-        column that some mask and others do not is released as it is by the latter (`Summary.unmasked`).
+        column that some mask and others do not is released as it is by the latter (`Summary.unmasked`). A
+        configuration may mask the label, too: its tables then have the masked classes as columns. Where all
+        of them do, the classes themselves and their counts are not shared.
     histograms : bool or sequence of str
         Whether to share the values of the attributes and how often each occurs, or of which attributes. With
         True, an attribute whose texts are nearly unique, such as a name or an identifier, is refused: it must
-        be named.
+        be named. True, or the name of the label, also shares the classes of a label that every configuration
+        masks.
     values : bool or sequence of str
         Whether to share the values of the attributes without how often each occurs, or of which attributes.
         The same attributes are refused. Where the values of ordered numbers or dates are shared, an estimate
@@ -436,7 +440,10 @@ def _check_names(counted: MaskedCounts | MaskedMoments, listed: _Listed) -> None
     attributes = counted.counts.attributes
     for option, names in listed._asdict().items():
         if isinstance(names, frozenset):
-            for name in names - set(attributes):
+            known = set(attributes)
+            if option == "histograms" and isinstance(counted, MaskedCounts) and counted.label_masks:
+                known.add(counted.counts.label)
+            for name in names - known:
                 raise UnknownColumn("attribute", name, attributes, f"It was named in {option}.")
 
 
@@ -473,8 +480,9 @@ def summary_of(
 
     `kept_values` tells whether a mask that was fitted names its values: its masked table does so, too.
     """
-    counts, _, arrangements, _ = counted
-    tables, chosen = masked_tables(counted, kept_values)
+    counts, arrangements = counted.counts, counted.arrangements
+    label_masks, label_mask_of = masked_labels(counted, kept_values)
+    tables, chosen = masked_tables(counted, kept_values, label_masks, label_mask_of)
     attributes: dict[str, AttributeSummary] = {}
     for attribute, joint in counts.attributes.items():
         with_counts = includes(histograms, attribute)
@@ -483,13 +491,16 @@ def summary_of(
         attributes[attribute] = _attribute_summary(
             joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )
+    released = len(label_mask_of) < len(chosen) or includes(histograms, counts.label)
     return Summary(
         label=counts.label,
         label_kind=counts.label_domain.kind,
-        label_values=tuple(counts.label_domain.to_list()),
-        label_counts=counts.label_counts,
+        label_values=tuple(counts.label_domain.to_list()) if released else None,
+        label_counts=counts.label_counts if released else None,
         attributes=attributes,
         configurations=chosen,
+        label_masks=label_masks,
+        label_mask_of=label_mask_of,
     )
 
 

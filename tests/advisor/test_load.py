@@ -107,7 +107,8 @@ def test_the_far_bound_is_the_measure_of_groups_split_by_label(measure: str) -> 
         + [joint[1], joint[3]]
     )
     chosen = ao.get_measure(measure)
-    interval = utility_intervals(chosen, {"a": attribute}, {"a": chosen.many([joint])})["a"]
+    summary = ao.Summary("y", "integer", (0, 1, 2), joint.sum(axis=0), {"a": attribute}, {"c": {"a": 0}})
+    interval = utility_intervals(chosen, summary, {"a": chosen.many([joint])})["a"]
     far = interval.high if chosen.higher_is_better else interval.low
     assert far == pytest.approx(chosen(split), rel=1e-14)
 

@@ -206,12 +206,12 @@ def test_leaving_tables_out_lowers_what_is_pinned(summary: Any) -> None:
         gone = steps["table"].tolist()
         assert len(set(gone)) == len(gone) < len(attribute.tables)
         kept = set(range(len(attribute.tables))) - set(gone)
-        pinned = attribute_bounds(attribute, kept).pinned_records
+        pinned = attribute_bounds(summary, name, kept).pinned_records
         assert left[-1] == pytest.approx(pinned / summary.n_records)
         assert pinned == 0 or len(kept) == 1
         for first in steps.head(1).itertuples():  # no other table lowers it more
             others = [
-                attribute_bounds(attribute, set(range(len(attribute.tables))) - {i}).pinned_records
+                attribute_bounds(summary, name, set(range(len(attribute.tables))) - {i}).pinned_records
                 for i in range(len(attribute.tables))
             ]
             assert first.pinned_records * summary.n_records == pytest.approx(min(others))

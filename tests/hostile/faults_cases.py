@@ -133,7 +133,8 @@ def write_summary(path: str, n: int, k: int, names: list[str]) -> None:
     rng = np.random.default_rng(0)
     value, label = np.divmod(np.arange(n * k), k)
     times = rng.integers(1, 4, n * k)
-    frame = pd.DataFrame({"x": np.repeat(value, times), "y": np.repeat(label, times)})
+    classes = np.array([f"class {y:02}" for y in range(k)])  # more numbers would be no classes
+    frame = pd.DataFrame({"x": np.repeat(value, times), "y": np.repeat(classes[label], times)})
     masks = {}
     for name in names:
         groups = rng.integers(0, n // 7, n)

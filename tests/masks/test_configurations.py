@@ -57,7 +57,7 @@ def test_an_unknown_name_is_a_key_error_that_suggests_one():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Configurations({"a": {"y": Suppress()}}, label="y"), "'a' masks the label 'y'"),
+        (lambda: Configurations({"a": {"y": Suppress()}}, label="y"), "'a' suppresses the label 'y'"),
         (lambda: Configurations({"a": {"x": Suppress}}), r"'a', attribute 'x': .* is no mask"),
         (lambda: Configurations({"a": {1: Suppress()}}), "attribute 1 must be a name"),
         (lambda: Configurations({"a": [Suppress()]}), "'a' must map attributes to masks"),
@@ -223,9 +223,9 @@ def test_bad_masks_are_refused_with_file_configuration_and_attribute(tmp_path, e
         load_configurations(path)
 
 
-def test_a_file_that_masks_its_label_is_refused(tmp_path):
+def test_a_file_that_removes_its_label_is_refused(tmp_path):
     text = '{"label": "x", "configurations": {"a": {"x": {"function": "suppress"}}}}'
-    with pytest.raises(ConfigurationError, match=r"c\.json': configuration 'a' masks the label 'x'"):
+    with pytest.raises(ConfigurationError, match=r"c\.json': configuration 'a' suppresses the label 'x'"):
         load_configurations(written(tmp_path, "c.json", text))
 
 

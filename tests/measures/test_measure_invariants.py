@@ -92,6 +92,31 @@ def test_noise_is_never_better_for_a_channel_monotone_measure(
             assert gain(measure, F, channel.T @ F) <= 1e-9, measure.name
 
 
+def test_merging_labels_is_never_better_where_that_is_promised() -> None:
+    """1,000 random merges of columns; every measure without the promise is better after some of them."""
+    rng = np.random.default_rng(0)
+    before = rng.integers(0, 9, (1000, 6, 6)) * rng.integers(0, 2, (1000, 6, 6))
+    before *= rng.random((1000, 6, 1)) < 0.6  # some rows and labels are empty, which counts for nothing
+    before *= rng.random((1000, 1, 6)) < 0.7
+    before[:, 0, 0] += 1
+    merging = np.eye(6)[rng.integers(0, 5, (1000, 6))]
+    for measure in MEASURES:
+        scale = before.sum(axis=(1, 2)) if measure.name.startswith("chi2") else 1
+        gains = (measure(before @ merging) - measure(before)) / scale
+        gains *= 1 if measure.higher_is_better else -1
+        if measure.monotone_in_labels:
+            assert gains.max() <= 1e-9, (measure.name, before[gains.argmax()])
+        else:
+            assert gains.max() > 1e-3, measure.name
+    assert {measure.name for measure in MEASURES if measure.monotone_in_labels} == {"mi", "chi2"}
+
+
+def test_tables_of_different_widths_are_measured_one_by_one() -> None:
+    tables = [np.array([[3, 1], [0, 2]]), np.array([[1, 2, 3]]), np.array([[5, 0], [1, 1]])]
+    for measure in MEASURES:
+        assert measure.each(tables).tolist() == [float(measure(table)) for table in tables]
+
+
 BETTER_WHEN_MERGED = {
     "cramers_v": [[10, 0, 0], [0, 5, 5], [0, 5, 5]],
     "mi_corrected": [[1, 9], [9, 1], [9, 1]],

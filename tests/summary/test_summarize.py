@@ -147,7 +147,7 @@ def test_configurations_from_a_file(tmp_path):
         (
             {"label": "health", "configurations": {"c": {"health": Suppress()}}},
             ConfigurationError,
-            "'c' masks the label",
+            "'c' suppresses the label",
         ),
         (
             {"label": "helth", "configurations": {"c": {"age": Suppress()}}},
