@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -70,12 +71,13 @@ def utility_intervals(
         name: [i for i, table in enumerate(a.tables) if table.channel is None]
         for name, a in attributes.items()
     }
+    exact_tables = {name: [attributes[name].tables[i] for i in chosen] for name, chosen in exact.items()}
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     counted = summary.label_counts is not None or measure.name in LARGEST_IF_EVEN
     if measure.channel_monotone and counted:
         finest = measure_each(
             measure,
-            {name: (_purest(summary, a.tables[i]) for i in exact[name]) for name, a in attributes.items()},
+            {name: map(partial(_purest, summary), exact_tables[name]) for name in attributes},
         )
     return {
         name: _interval(measure, masked[name][exact[name]], finest[name]) if exact[name] else Interval()
