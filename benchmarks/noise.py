@@ -43,8 +43,8 @@ def figures(data: Input, attribute: str, epsilon: float, seed: int, *, convex: b
     assert table.channel is not None
     deviation = float(mi(truth) - mi(table.channel @ truth))
     found = {
-        "naive": ao.tvd(table.joint, truth),
-        "recovered": ao.tvd(fitted.table, truth),
+        "naive": float(ao.tvd(table.joint, truth)),
+        "recovered": float(ao.tvd(fitted.table, truth)),
         "deviation": deviation,
         "plain": float(mi(fitted.values) - mi(table.channel @ fitted.values)),
         "estimate": float(row["pud"]),

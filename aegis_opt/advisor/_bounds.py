@@ -101,9 +101,9 @@ def deviation_bounds(
     farthest = np.array([interval.high for interval in intervals])
     if not measure.higher_is_better:
         nearest, farthest = farthest, nearest
-    each = np.abs(nearest - masked), np.abs(farthest - masked)
+    each = [np.abs(nearest - masked), np.abs(farthest - masked)]
     if noisy is not None:
-        each = tuple(np.where(np.isnan(own), ends, own) for ends, own in zip(each, noisy, strict=True))
+        each = [np.where(np.isnan(own), ends, own) for ends, own in zip(each, noisy, strict=True)]
     low, high = (ends.mean(axis=1) for ends in each)
     return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
 

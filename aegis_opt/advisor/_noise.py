@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -91,7 +92,7 @@ class NoiseIntervals:
                 place = 0 if pooled else group[0]
                 problem, X = estimate.problems[place], estimate.solved[place].values
                 refitted = solved.once(
-                    ("noise", problem, seed, X.tobytes()), lambda p=problem, x=X: refit(p, x, seed)
+                    ("noise", problem, seed, X.tobytes()), partial(refit, problem, X, seed)
                 )
                 channels = [tables[i].channel for i in group]
                 raw, each = _figures(question.measure, refitted, channels)  # type: ignore[arg-type]
@@ -224,7 +225,8 @@ def _whole(table: FloatArray) -> IntArray:
     floor = np.floor(table)
     missing = np.round(table.sum(axis=0) - floor.sum(axis=0)).astype(np.int64)
     order = np.argsort(np.argsort(-(table - floor), axis=0), axis=0)
-    return (floor + (order < missing)).astype(np.int64)
+    whole: IntArray = (floor + (order < missing)).astype(np.int64)
+    return whole
 
 
 def _fits(
@@ -248,8 +250,8 @@ def _fits(
         if response is not None:
             cells = _filled(rows, *response)
         else:
-            rights, cells_open = (np.tile(part, (len(drawn), 1)) for part in (system.rights, system.open))
-            cells = most_likely(system.T, rows, rights, cells_open, system.rows).x
+            rights, opened = np.tile(system.rights, (len(drawn), 1)), np.tile(system.open, (len(drawn), 1))
+            cells = most_likely(system.T, rows, rights, opened, system.rows).x
         return np.ascontiguousarray(cells.reshape(len(drawn), k, n).transpose(0, 2, 1))
     found = np.empty((len(drawn), n, k))
     for i, views in enumerate(drawn):
@@ -285,7 +287,8 @@ def _filled(J: FloatArray, own: float, other: float) -> FloatArray:
     v = np.cumsum(ordered, axis=1) / np.maximum(N * (own + other * np.arange(1, J.shape[1] + 1)), 1e-300)
     positive = np.maximum((ordered > v * other * N).sum(axis=1), 1) - 1
     chosen = np.take_along_axis(v, positive[:, None], axis=1)
-    return np.maximum(0.0, J / np.maximum(chosen, 1e-300) - other * N) / own
+    cells: FloatArray = np.maximum(0.0, J / np.maximum(chosen, 1e-300) - other * N) / own
+    return cells
 
 
 def _figures(

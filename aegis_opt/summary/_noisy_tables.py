@@ -86,7 +86,7 @@ def read_channel(
 def _domain(kind: Kind, values: Sequence[Any]) -> Domain:
     missing = np.array([value is None for value in values])
     present = [value for value in values if value is not None]
-    types = {"string": object, "date": "datetime64[D]", "datetime": "datetime64[us]"}
+    types: dict[str, Any] = {"string": object, "date": "datetime64[D]", "datetime": "datetime64[us]"}
     return Domain.encode(kind, np.array(present, dtype=types.get(kind)), missing)[1]
 
 

@@ -199,10 +199,10 @@ class _BlockTotals:
             place = np.arange(schur.shape[1])
             ridged = schur.copy()
             ridged[:, place, place] += _RIDGE * schur[:, place, place].max(axis=1, keepdims=True)
-            dv = np.linalg.solve(ridged, needed[:, :, None])
+            found = np.linalg.solve(ridged, needed[:, :, None])
             for _ in range(2):  # what the ridge leaves
-                dv = dv + np.linalg.solve(ridged, needed[:, :, None] - schur @ dv)
-            dv = dv[:, :, 0]
+                found = found + np.linalg.solve(ridged, needed[:, :, None] - schur @ found)
+            dv = np.asarray(found[:, :, 0], dtype=np.float64)
         return free - (toward @ dv[:, :, None])[:, :, 0], dv
 
     def shortfall(self, g: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray:
