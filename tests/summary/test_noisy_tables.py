@@ -141,6 +141,14 @@ def test_what_noise_does_not_go_with_is_refused() -> None:
         ao.audit(ao.summarize(FRAME, "y", noise))
     with pytest.raises(InvalidOption, match="a comparison is about masks without noise"):
         ao.compare(FRAME, label="y", configurations=noise)
+    with pytest.raises(InvalidOption, match="several labels are summarised together for masks without noise"):
+        ao.summarize(FRAME.assign(z=FRAME["y"]), ["y", "z"], noise)
+    with pytest.raises(MaskError, match="configuration 'd' masks the label: summarise configurations with"):
+        ao.summarize(
+            FRAME.assign(y=np.arange(3000) % 3),
+            "y",
+            {**noise, "d": {"y": ao.Generalize({"a": [0, 1], "b": [2]})}},
+        )
     names = pd.DataFrame({"name": [f"person {i}" for i in range(200)], "y": ["a", "b"] * 100})
     with pytest.raises(MaskError, match=r"configuration 'c', attribute 'name': its texts are nearly unique"):
         ao.summarize(names, "y", {"c": {"name": ao.RandomizedResponse(epsilon=1)}})
