@@ -31,7 +31,7 @@ from aegis_opt.summary._count_arrays import (
     whole_numbers,
 )
 from aegis_opt.summary._label_masks import LabelMask, check_label_mask_of, check_label_masks
-from aegis_opt.summary._noisy_tables import configuration_epsilons, shared_epsilon
+from aegis_opt.summary._noisy_tables import configuration_epsilons, noisy_attributes, shared_epsilon
 from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
@@ -395,8 +395,8 @@ class Summary(SharedData, Displayed):
             attribute, kind, values (how many the tables have), tables (distinct masks), histogram (shared?),
             unmasked_by (how many configurations release it as it is), distinct (how many values the source
             has), warning (what reading it with fewer values changes, or empty), values_shared (are the values
-            listed?), order ("ascending", "given" or "nominal": what the order of the rows tells) and epsilon
-            (local differential privacy of all noisy tables of the attribute together; NaN without any).
+            listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells). Where masks
+            add noise, also epsilon: local differential privacy of all noisy tables of the attribute together.
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
@@ -411,13 +411,15 @@ class Summary(SharedData, Displayed):
                 a.coarsening_warning,
                 a.values is not None,
                 a.order,
-                shared_epsilon(a),
             )
             for name, a in self.attributes.items()
         ]
         columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
-        columns += ["values_shared", "order", "epsilon"]
-        return pd.DataFrame(rows, columns=columns)
+        columns += ["values_shared", "order"]
+        report = pd.DataFrame(rows, columns=columns)
+        if noisy_attributes(self):
+            report["epsilon"] = [shared_epsilon(attribute) for attribute in self.attributes.values()]
+        return report
 
     def epsilons(self) -> dict[str, float]:
         """Return the epsilon of local differential privacy that each configuration gives a record.
