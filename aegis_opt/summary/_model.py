@@ -396,7 +396,8 @@ class Summary(SharedData, Displayed):
             unmasked_by (how many configurations release it as it is), distinct (how many values the source
             has), warning (what reading it with fewer values changes, or empty), values_shared (are the values
             listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells). Where
-            masks add noise, also epsilon: local differential privacy of all noisy tables of the attribute together.
+            masks add noise, also epsilon: local differential privacy of all noisy tables of the attribute
+            together.
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
