@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from aegis_opt import solvers as solvers
     from aegis_opt import sources as sources
     from aegis_opt import summary as summary
-    from aegis_opt.advisor import Advice, Advisor, advise
+    from aegis_opt.advisor import Advice, Advices, Advisor, advise
     from aegis_opt.disclosure import audit
     from aegis_opt.errors import AegisError, InfeasibleProblem, UnknownSolver
     from aegis_opt.harness import compare
@@ -77,13 +77,14 @@ if TYPE_CHECKING:
     from aegis_opt.report import plot_ranking
     from aegis_opt.solvers.reconstruction import Reconstruction, Status
     from aegis_opt.solvers.registry import available_solvers, get_reconstructor, reconstruct
-    from aegis_opt.summary import Summary, summarize
+    from aegis_opt.summary import Summaries, Summary, summarize
 
     __version__: str
 
 __all__ = [
     "AddNoise",
     "Advice",
+    "Advices",
     "Advisor",
     "AegisError",
     "Blur",
@@ -104,6 +105,7 @@ __all__ = [
     "RandomizedResponse",
     "Reconstruction",
     "Status",
+    "Summaries",
     "Summary",
     "Suppress",
     "TopCode",
@@ -136,7 +138,7 @@ __all__ = [
 ]
 
 _NAMES = {  # module: the names taken from it
-    "advisor": "Advice Advisor advise",
+    "advisor": "Advice Advices Advisor advise",
     "analysis": "",
     "datasets": "",
     "disclosure": "audit",
@@ -159,7 +161,7 @@ _NAMES = {  # module: the names taken from it
     "solvers.reconstruction": "Reconstruction Status",
     "solvers.registry": "available_solvers get_reconstructor reconstruct",
     "sources": "",
-    "summary": "Summary summarize",
+    "summary": "Summaries Summary summarize",
 }
 _later.place(
     f"{__name__}.report._plots",

@@ -61,7 +61,8 @@ def advice_by(
 ) -> ao.Advice:
     """Summarise and advise: by tables alone, or by a score that is shared instead of them."""
     shared: dict[str, Any] = {} if score is None else {"share": "scores", "scores": [score]}
-    return ao.advise(ao.summarize(source, label, configurations, **shared), score or "auto")
+    advice: ao.Advice = ao.advise(ao.summarize(source, label, configurations, **shared), score or "auto")
+    return advice
 
 
 def bare_pair_group_bys(path: Path, attributes: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, overload
 
 from aegis_opt._files import read_bytes
 from aegis_opt._options import flag, path_of, whole_number
@@ -28,11 +28,12 @@ from aegis_opt.advisor._question import (
     Scope,
 )
 from aegis_opt.advisor._require import excluded_frame, judged, required, with_figures
+from aegis_opt.advisor._several import Advices
 from aegis_opt.advisor._solved import SolvedTables
 from aegis_opt.advisor._words import (
     compared_with_mi,
 )
-from aegis_opt.errors import InvalidOption, SummaryError, UnknownMeasure
+from aegis_opt.errors import InvalidOption, SummaryError, UnknownColumn, UnknownMeasure
 from aegis_opt.measures import Measure, MeasureName, available_measures, chance_share, get_measure
 from aegis_opt.measures._registry import measure_for
 from aegis_opt.privacy import PrivacyRule
@@ -41,12 +42,22 @@ from aegis_opt.scores import Score, ScoreName, available_scores
 from aegis_opt.solvers.base import Reconstructor
 from aegis_opt.solvers.registry import OwnOptions, SolverName
 from aegis_opt.sources._label_view import LabelKind
-from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, SharedScore, Summary
+from aegis_opt.summary import (
+    AnySummary,
+    ProtectedSummary,
+    ScoreSummary,
+    SharedScore,
+    Summaries,
+    Summary,
+)
 from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
 from aegis_opt.summary._restricted import restricted_summary
 
 _LOG = logging.getLogger(__name__)
+
+AnyMeasure = MeasureName | ScoreName | Literal["auto"] | Measure | Score
+"""What configurations can be ranked by."""
 
 
 class Advisor:
@@ -71,13 +82,13 @@ class Advisor:
     """
 
     def __init__(self, summary: AnySummary | str | os.PathLike[str]) -> None:
-        self._read_from: dict[str, Any] = {}
-        if not isinstance(summary, AnySummary):
-            made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
-            path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
-            summary = Summary.load(path)
-            data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
-            self._read_from = {"summary": str(path), "sha256": sha256(data).hexdigest()}
+        read, self._read_from = read_summary(summary)
+        if isinstance(read, Summaries):
+            raise InvalidOption(
+                f"an Advisor is about one label, and this summary has {len(read)}: take that of one, such as "
+                f"summaries[{read.labels[0]!r}], or ask ao.advise, which answers for all of them"
+            )
+        summary = read
         self.protected = summary if isinstance(summary, ProtectedSummary) else None
         if isinstance(summary, ProtectedSummary):
             summary = summary._reconciled
@@ -327,6 +338,17 @@ class Advisor:
         return chance_share(measure, max(tables, key=len))
 
 
+def read_summary(summary: object) -> tuple[AnySummary | Summaries, dict[str, Any]]:
+    """Return a summary, read from its file where that is given, and what is known about the file."""
+    if isinstance(summary, AnySummary | Summaries):
+        return summary, {}
+    made = "make one of a table with aegis_opt.summarize(table, label, configurations)"
+    path = path_of("summary", summary, f"it is a Summary or the path of one; {made}")
+    read = Summary.load(path)
+    data = read_bytes(path, str(path), SummaryError, most=MOST_BYTES)
+    return read, {"summary": str(path), "sha256": sha256(data).hexdigest()}
+
+
 def _plain(value: Any) -> Any:
     """Return an option as a plain value: objects such as a measure by their name."""
     if isinstance(value, str | int | float | bool):
@@ -334,6 +356,7 @@ def _plain(value: Any) -> Any:
     return str(getattr(value, "name", shown(value)))
 
 
+@overload
 def advise(
     summary: AnySummary | str | os.PathLike[str],
     measure: MeasureName | ScoreName | Literal["auto"] | Measure | Score = "auto",
@@ -349,7 +372,44 @@ def advise(
     require: PrivacyRule | Iterable[PrivacyRule] | None = None,
     progress: Progress | bool | None = None,
     **options: Unpack[OwnOptions],
-) -> Advice:
+) -> Advice: ...
+
+
+@overload
+def advise(
+    summary: Summaries,
+    measure: AnyMeasure | Mapping[str, AnyMeasure] = "auto",
+    solver: SolverName | Reconstructor | None = None,
+    scope: Scope | None = None,
+    rounding: RoundingName | None = None,
+    seed: int = 0,
+    *,
+    replicates: int | None = None,
+    histograms: bool | None = None,
+    chance: bool = False,
+    bootstrap: int | None = None,
+    require: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[OwnOptions],
+) -> Advices: ...
+
+
+def advise(
+    summary: AnySummary | Summaries | str | os.PathLike[str],
+    measure: AnyMeasure | Mapping[str, AnyMeasure] = "auto",
+    solver: SolverName | Reconstructor | None = None,
+    scope: Scope | None = None,
+    rounding: RoundingName | None = None,
+    seed: int = 0,
+    *,
+    replicates: int | None = None,
+    histograms: bool | None = None,
+    chance: bool = False,
+    bootstrap: int | None = None,
+    require: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[OwnOptions],
+) -> Advice | Advices:
     """Rank masking configurations by how much predictive utility they keep.
 
     The predictive utility deviation of configuration M over attributes A_1..A_m is
@@ -363,15 +423,17 @@ def advise(
 
     Parameters
     ----------
-    summary : Summary, ScoreSummary, ProtectedSummary or path
-        What the provider shared. Protected counts are reconciled first: the nearest tables without negative
-        counts and of the same label totals. Nothing is certified then, and the ranking has intervals:
-        difference, difference_low, difference_high, rank_low and rank_high.
+    summary : Summary, ScoreSummary, ProtectedSummary, Summaries or path
+        What the provider shared. Several labels (`Summaries`, or a file of them) have an advice each, and one
+        ranking for all of them together. Protected counts are reconciled first: the nearest tables without
+        negative counts and of the same label totals. Nothing is certified then, and the ranking has
+        intervals: difference, difference_low, difference_high, rank_low and rank_high.
     measure : str, Measure or Score
         A score that was shared, one of `available_measures()`, or a measure of your own. "auto" takes what
         best tells on which configuration models are accurate: a race where one was shared, else `r2_gcv`,
         else `mi_loo`, or `mi` where counts are protected, whose noise `mi_loo` takes for information. It
-        carries the certified order by mutual information beside it (`by_mi`).
+        carries the certified order by mutual information beside it (`by_mi`). Of several labels, a mapping
+        may say which holds for each.
     solver : str or Reconstructor, optional
         One of `available_solvers()`, or a configured solver; by default "ipf".
     scope : {"pooled", "single"}, optional
@@ -416,7 +478,7 @@ def advise(
 
     Returns
     -------
-    Advice
+    Advice, or Advices for several labels
 
     Examples
     --------
@@ -431,17 +493,49 @@ def advise(
     ----------
     "Aegis: A Correlation-Based Data Masking Advisor for Data-Sharing Ecosystems", SIGMOD 2025.
     """
-    return Advisor(summary).advise(
-        measure,
-        solver,
-        scope,
-        rounding,
-        seed,
-        replicates=replicates,
-        histograms=histograms,
-        chance=chance,
-        bootstrap=bootstrap,
-        require=require,
-        progress=progress,
+    read, read_from = read_summary(summary)
+    options_of_all: dict[str, Any] = {
+        "solver": solver,
+        "scope": scope,
+        "rounding": rounding,
+        "seed": seed,
+        "replicates": replicates,
+        "histograms": histograms,
+        "chance": chance,
+        "bootstrap": bootstrap,
+        "require": require,
+        "progress": progress,
         **options,
-    )
+    }
+    if isinstance(read, Summaries):
+        measures = _measure_of_each(measure, read)
+        return Advices(
+            {
+                label: _advisor(one, read_from).advise(measures[label], **options_of_all)
+                for label, one in read.items()
+            }
+        )
+    if isinstance(measure, Mapping):
+        raise InvalidOption(
+            "a measure for each label is about several labels, and this summary has one: name it"
+        )
+    return _advisor(read, read_from).advise(measure, **options_of_all)
+
+
+def _advisor(summary: AnySummary, read_from: dict[str, Any]) -> Advisor:
+    """Return the advisor about a summary that was read already."""
+    advisor = Advisor(summary)
+    advisor._read_from = read_from
+    return advisor
+
+
+def _measure_of_each(
+    measure: AnyMeasure | Mapping[str, AnyMeasure], summaries: Summaries
+) -> dict[str, AnyMeasure]:
+    """Return the measure that is asked for, for each label."""
+    if not isinstance(measure, Mapping):
+        return dict.fromkeys(summaries, measure)
+    for label in measure:
+        if label not in summaries:
+            raise UnknownColumn("label", label, summaries, "It was named in measure.")
+    return {label: measure.get(label, "auto") for label in summaries}

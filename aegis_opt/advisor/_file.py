@@ -23,7 +23,7 @@ from aegis_opt.advisor._explain import SingleChanges
 from aegis_opt.advisor._require import excluded_frame
 from aegis_opt.errors import AdviceError, SummaryError
 from aegis_opt.summary import AnySummary, ScoreSummary
-from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, summary_of_document
+from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, one_summary_of_document
 
 FORMAT = "aegis-opt-advice"
 VERSION = 1
@@ -128,7 +128,7 @@ def _advice_of(document: Any) -> Advice:
             f"version {shown(version)} {newer if version > VERSION else f'does not exist: {_WAY_OUT}'}"
         )
     written = _entry(document, "summary", (dict, type(None)), "the file")
-    summary = None if written is None else summary_of_document(written)
+    summary = None if written is None else one_summary_of_document(written)
     beside = _entry(document, "by_mi", (dict, type(None)), "the file")
     by_mi = None if beside is None else _part(beside, "by_mi", summary, None)
     return _part(_entry(document, "advice", dict, "the file"), "the advice", summary, by_mi)

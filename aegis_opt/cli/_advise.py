@@ -6,8 +6,19 @@ import argparse
 import math
 from typing import Any
 
-from aegis_opt.advisor import Advice, Advisor
-from aegis_opt.cli._output import WIDTH, make_console, print_json, progress, show_facts, show_table
+from aegis_opt._shown import without_controls
+from aegis_opt.advisor import Advice, Advisor, advise
+from aegis_opt.advisor._advise import read_summary
+from aegis_opt.cli._labels import one_label
+from aegis_opt.cli._output import (
+    WIDTH,
+    make_console,
+    make_table,
+    print_json,
+    progress,
+    show_facts,
+    show_table,
+)
 from aegis_opt.cli._ranking import (
     MOST_COLUMNS,
     attribute_table,
@@ -23,7 +34,7 @@ from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.report import plot_ranking
 from aegis_opt.report._plots import require_altair
 from aegis_opt.solvers.registry import get_reconstructor
-from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
+from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summaries, Summary
 
 _MOST_EXCLUDED = 5
 
@@ -33,22 +44,24 @@ def run_advise(arguments: argparse.Namespace) -> None:
     options = _solver_options(arguments)
     if arguments.plot is not None or arguments.report is not None:
         require_altair()  # before the work, not after it
-    advisor = Advisor(arguments.summary)
+    source, _ = read_summary(arguments.summary)
+    options |= {
+        "solver": arguments.solver,
+        "scope": arguments.scope,
+        "rounding": arguments.rounding,
+        "seed": arguments.seed or 0,
+        "replicates": arguments.replicates,
+        "histograms": False if arguments.no_histograms else None,
+        "chance": arguments.chance,
+        "bootstrap": arguments.bootstrap,
+        "require": [rule_from_spec(spec) for spec in arguments.require] if arguments.require else None,
+    }
+    if isinstance(source, Summaries) and arguments.label is None:
+        _advise_several(arguments, source, options)
+        return
+    advisor = Advisor(one_label(arguments, source))
     with progress(arguments, "reconstructing") as report:
-        advice = advisor.advise(
-            arguments.measure,
-            arguments.solver,
-            arguments.scope,
-            arguments.rounding,
-            arguments.seed or 0,
-            replicates=arguments.replicates,
-            histograms=False if arguments.no_histograms else None,
-            chance=arguments.chance,
-            bootstrap=arguments.bootstrap,
-            require=[rule_from_spec(spec) for spec in arguments.require] if arguments.require else None,
-            progress=report,
-            **options,
-        )
+        advice = advisor.advise(arguments.measure, progress=report, **options)
     if arguments.explain is not None:
         advice.explain(_explained(arguments))  # what is wrong is told before anything is shown
     if arguments.plot is not None:
@@ -64,6 +77,33 @@ def run_advise(arguments: argparse.Namespace) -> None:
         print_json(advice.to_dict() | extra)
     else:
         _show(arguments, advice, advisor.summary)
+
+
+def _advise_several(arguments: argparse.Namespace, source: Summaries, options: dict[str, Any]) -> None:
+    """Rank the configurations for several labels together."""
+    of_one = {"--plot": arguments.plot, "--report": arguments.report, "--explain": arguments.explain}
+    of_one |= {"--by-attribute": arguments.by_attribute or None}
+    given = [option for option, value in of_one.items() if value is not None]
+    if given:
+        raise InvalidOption(
+            f"{', '.join(given)}: about one label, and this file has {len(source)}: choose one with --label, "
+            f"such as {source.labels[0]}"
+        )
+    with progress(arguments, "reconstructing") as report:
+        advices = advise(source, arguments.measure, progress=report, **options)
+    if arguments.json:
+        print_json(advices.to_dict())
+        return
+    console = make_console()
+    console.print(f"{len(advices.ranking)} configurations for {len(source)} labels, best first", style="bold")
+    card = advices._card(arguments.top)
+    table = make_table(*card.columns, left=card.left)
+    for row in card.rows:
+        table.add_row(*(without_controls(cell) for cell in row))
+    show_table(console, table)
+    facts = [("Best", advices.conclusion), ("Why", advices.reason), ("Columns", card.more)]
+    facts += [("Warning", warning) for warning in advices.warnings]
+    show_facts(console, facts)
 
 
 def _explained(arguments: argparse.Namespace) -> str | None:

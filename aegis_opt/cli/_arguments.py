@@ -57,6 +57,23 @@ def label_bins(text: str) -> int | list[float]:
         ) from None
 
 
+def label_kind(text: str) -> str:
+    """Read what a label is."""
+    if text not in ("class", "number"):
+        raise argparse.ArgumentTypeError(f"must be class or number, not {text!r}")
+    return text
+
+
+def of_label(read: Callable[[str], Any]) -> Callable[[str], tuple[str | None, Any]]:
+    """Return a reader of something that holds for all labels, or after NAME= for one of them."""
+
+    def both(text: str) -> tuple[str | None, Any]:
+        name, separator, written = text.rpartition("=")
+        return (name if separator else None), read(written)
+
+    return both
+
+
 def number_or_word(text: str) -> float | str:
     """Read a number where it is one, else keep the word."""
     try:

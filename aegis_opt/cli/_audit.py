@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from aegis_opt._files import atomic_path
+from aegis_opt.advisor._advise import read_summary
+from aegis_opt.cli._labels import one_label
 from aegis_opt.cli._output import (
     make_console,
     make_table,
@@ -23,7 +25,8 @@ _MOST_SHOWN = 10
 def run_audit(arguments: argparse.Namespace) -> None:
     """Audit a summary and show what it gives away."""
     with stoppable(), progress(arguments, f"auditing {arguments.summary}") as report:
-        found = audit(arguments.summary, small=arguments.small, progress=report)
+        source = one_label(arguments, read_summary(arguments.summary)[0])
+        found = audit(source, small=arguments.small, progress=report)
         if arguments.cells is not None:
             with atomic_path(arguments.cells) as temporary:
                 if arguments.cells.lower().endswith(".csv"):

@@ -15,9 +15,11 @@ from aegis_opt.cli._arguments import (
     file_ending_in,
     key_value,
     label_bins,
+    label_kind,
     number,
     number_or_all,
     number_or_word,
+    of_label,
     privacy_rule,
     refuse_given,
     whole_number,
@@ -190,10 +192,12 @@ def _summarize(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("source", metavar="SOURCE", help=_SOURCE)
-    add("--label", help="column of the label (default: the one that the configurations name)")
-    add("--label-bins", type=label_bins, metavar="N", help=_BINS)
-    kind = "whether the label is one of some classes (the default), or a number to be predicted"
-    add("--label-kind", choices=("class", "number"), help=kind)
+    label = "column of the label; may be repeated for several (default: the one that the configurations name)"
+    add("--label", action="append", help=label)
+    bins = f"{_BINS}; of one label of several, NAME=N"
+    add("--label-bins", type=of_label(label_bins), action="append", metavar="N", help=bins)
+    kind = "class (the default) or number, which is predicted itself; of one label of several, NAME=number"
+    add("--label-kind", type=of_label(label_kind), action="append", metavar="KIND", help=kind)
     add("--configurations", required=True, metavar="FILE", help="configuration file")
     histograms = parser.add_mutually_exclusive_group()
     every = "share how often each value of an attribute occurs"
@@ -245,6 +249,7 @@ def _advise(commands: Commands) -> None:
         _check_advise,
     ).add_argument
     add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--label", help="of a file of several labels, this one alone (default: all of them together)")
     measure = (
         "measure, or score that was shared (default auto: the best judge of models; see aegis-opt solvers)"
     )
@@ -292,6 +297,7 @@ def _audit(commands: Commands) -> None:
         "agrees with all that is shared has the same. Small pinned counts may point at persons.",
     ).add_argument
     add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
+    add("--label", help="of a file of several labels, the one to audit")
     add("--small", type=whole_number(2), default=5, metavar="N", help="counts below are small (default 5)")
     add("--cells", **_file("table of the range of every cell to write", ".csv", ".parquet"))
 

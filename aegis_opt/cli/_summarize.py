@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aegis_opt.cli._arguments import domains_of, orders_of
+from aegis_opt.cli._labels import by_label
 from aegis_opt.cli._output import (
     listing,
     make_console,
@@ -21,7 +22,14 @@ from aegis_opt.cli._output import (
 )
 from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy, Protection
 from aegis_opt.privacy._written import rule_from_spec
-from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary, summarize
+from aegis_opt.summary import (
+    AnySummary,
+    ProtectedSummary,
+    ScoreSummary,
+    Summaries,
+    Summary,
+    summarize,
+)
 from aegis_opt.summary._identifiers import warning_about_identifiers
 
 if TYPE_CHECKING:
@@ -33,15 +41,15 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     scanning = progress(arguments, f"scanning {arguments.source}")
     with stoppable(), scanning as report_progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below
-        summary = summarize(
+        summary: AnySummary | Summaries = summarize(
             arguments.source,
-            arguments.label,
+            _labels(arguments),
             arguments.configurations,
             arguments.histogram or arguments.histograms,
             values=arguments.values_of or arguments.values,
             order=orders_of(arguments) or None,
-            label_bins=arguments.label_bins,
-            label_kind=arguments.label_kind,
+            label_bins=by_label(arguments, "--label-bins", arguments.label_bins),
+            label_kind=by_label(arguments, "--label-kind", arguments.label_kind),
             share=arguments.share,
             scores=arguments.score,
             measures=arguments.measure,
@@ -60,6 +68,9 @@ def run_summarize(arguments: argparse.Namespace) -> None:
             progress=report_progress,
         )
         summary.save(arguments.output)
+    if isinstance(summary, Summaries):
+        _show_several(arguments, summary)
+        return
     report = summary.report()
     if arguments.json:
         counted: dict[str, object] = {}
@@ -124,6 +135,38 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     if identifiers := warning_about_identifiers(summary):
         show_facts(console, [("Warning", identifiers)])
     _show_absent(console, summary)
+
+
+def _labels(arguments: argparse.Namespace) -> Any:
+    """Return the label, or the list of several; a comma does not part names, which may have one."""
+    given = arguments.label
+    return given[0] if given and len(given) == 1 else given
+
+
+def _show_several(arguments: argparse.Namespace, summaries: Summaries) -> None:
+    """Show what is in a file of several labels."""
+    if arguments.json:
+        print_json(
+            {
+                "file": arguments.output,
+                "bytes": os.path.getsize(arguments.output),
+                "labels": list(summaries),
+                "configurations": list(summaries.configurations),
+                "facts": summaries.facts().to_dict("records"),
+            }
+        )
+        return
+    console = make_console()
+    card = summaries._card()
+    table = make_table(*card.columns, left=card.left)
+    for row in card.rows:
+        table.add_row(*row)
+    show_table(console, table)
+    console.print(
+        f"{len(summaries.configurations)} configurations, {len(summaries)} labels, no records: written to "
+        f"{arguments.output} ({size_of(arguments.output)})",
+        soft_wrap=True,
+    )
 
 
 def _protection(arguments: argparse.Namespace) -> Protection | None:

@@ -19,7 +19,7 @@ from aegis_opt.disclosure._card import card_of
 from aegis_opt.disclosure._differences import differences
 from aegis_opt.disclosure._leave_out import leave_out
 from aegis_opt.errors import InfeasibleProblem, InvalidInput
-from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summary
+from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summaries, Summary
 
 _CELLS = ["attribute", "row", "label", "low", "high", "exact"]
 _DIFFERENCES = ["attribute", "table", "group", "other_table", "values", "records", "small_cells"]
@@ -216,8 +216,15 @@ def audit(
       attribute  pinned_cells  pinned_records  small_cells
     0       age          0.75             0.6            3
     """
-    if not isinstance(summary, AnySummary):
-        summary = Summary.load(path_of("summary", summary, "it is a Summary or the path of one"))
+    given: object = summary
+    if not isinstance(given, AnySummary | Summaries):
+        given = Summary.load(path_of("summary", given, "it is a Summary or the path of one"))
+    if isinstance(given, Summaries):
+        raise InvalidInput(
+            f"an audit is about one label, and this summary has {len(given)}: audit that of each, such as "
+            f"summaries[{given.labels[0]!r}]"
+        )
+    summary = given
     if isinstance(summary, ProtectedSummary):
         raise InvalidInput(
             f"the counts of this summary are protected ({summary.protection.statement()}), so they bound no "

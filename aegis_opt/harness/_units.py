@@ -192,11 +192,11 @@ def _advise(job: Job, unit: Unit) -> Finding:
     warm_up(unit.variant)
     memory = PeakMemory()
     start = time.perf_counter()
-    advice = advise(
+    advice = advise(  # type: ignore[call-overload]
         data.summary,
         measure,
         solver,
-        scope=unit.scope,  # type: ignore[arg-type]
+        scope=unit.scope,
         histograms=unit.histogram,
         replicates=job.replicates if solver.is_random else None,
     )

@@ -208,6 +208,14 @@ class QueriedRecords(CountableRecords):
                 raise
 
 
+def held_all(several: Sequence[CountableRecords], n_records: int) -> list[CountableRecords]:
+    """Hold the records of one source with each of several labels; they are fetched once."""
+    queried = [each for each in several if isinstance(each, QueriedRecords)]
+    if len(queried) < len(several):  # small frames are held as they are
+        return [each.held(n_records) for each in several]
+    return held_together(queried, n_records)
+
+
 def held_together(several: Sequence[QueriedRecords], n_records: int) -> list[CountableRecords]:
     """Fetch the records with each of several labels, all of them at once, or count them where they are."""
     records, attributes = several[0].records, several[0].attributes

@@ -5,6 +5,7 @@ from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, SharedRule
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._scores import MeasuredAttribute, ScoreSummary, SharedScore
+from aegis_opt.summary._summaries import Summaries
 from aegis_opt.summary._summarize import summarize
 
 AnySummary = Summary | ScoreSummary | ProtectedSummary
@@ -22,6 +23,7 @@ __all__ = [
     "SharedPrivacy",
     "SharedRule",
     "SharedScore",
+    "Summaries",
     "Summary",
     "summarize",
 ]

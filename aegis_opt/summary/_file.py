@@ -7,8 +7,8 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,17 +26,19 @@ from aegis_opt.sources._counts import Coarsening
 from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole_counts
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
 from aegis_opt.summary._label_masks import read_label_masks
+from aegis_opt.summary._labels import MOST_LABELS
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document
 from aegis_opt.summary._scores import ScoreSummary
+from aegis_opt.summary._summaries import Summaries
 
 FORMAT = "aegis-opt-summary"
-VERSION = 6
+VERSION = 7
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts, version 6 masked labels and labels that are numbers. The lowest
-version that holds what a file needs is written, so that older readers read it."""
+privacy figures, version 5 protected counts, version 6 masked labels and labels that are numbers, version 7
+several labels. The lowest version that holds what a file needs is written, so that older readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -79,7 +81,11 @@ _PARSERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
 }
 
 
-def save(summary: Summary | ScoreSummary | ProtectedSummary, path: str | os.PathLike[str]) -> None:
+AnyDocument = Summary | ScoreSummary | ProtectedSummary | Summaries
+"""All that a file may hold."""
+
+
+def save(summary: AnyDocument, path: str | os.PathLike[str]) -> None:
     """Write a summary, whole or not at all; one that `load` would refuse for its size is not written."""
     compress = _is_compressed(path)
     text = summary_text(summary)
@@ -90,22 +96,19 @@ def save(summary: Summary | ScoreSummary | ProtectedSummary, path: str | os.Path
             f"{os.fspath(path)}: the summary takes {len(data):,} bytes and {items:,} commas and brackets; a "
             f"file holds at most {MOST_BYTES:,} and {MOST_ITEMS:,}: {_SMALLER}"
         )
-    if not isinstance(summary, ScoreSummary):
-        sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
-        if isinstance(summary, Summary):
-            _check_sizes(sizes, summary.n_classes, len(summary.label_masks))
-        else:
-            _check_sizes(sizes, len(summary.label_values))
+    _check_parts(
+        [_part_size(part) for part in (summary.values() if isinstance(summary, Summaries) else [summary])]
+    )
     with atomic_path(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if compress else data)
 
 
-def summary_text(summary: Summary | ScoreSummary | ProtectedSummary) -> str:
+def summary_text(summary: AnyDocument) -> str:
     """Return the JSON text of a summary: what `save` writes, byte for byte."""
     return json.dumps(document_of(summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def load(path: str | os.PathLike[str]) -> Summary | ScoreSummary | ProtectedSummary:
+def load(path: str | os.PathLike[str]) -> AnyDocument:
     """Read a summary and check everything in it."""
     name, compressed = os.fspath(path), _is_compressed(path)
     if not Path(path).exists():
@@ -131,8 +134,11 @@ def _is_compressed(path: str | os.PathLike[str]) -> bool:
     return name.endswith(".gz")
 
 
-def document_of(summary: Summary | ScoreSummary | ProtectedSummary) -> dict[str, Any]:
+def document_of(summary: AnyDocument) -> dict[str, Any]:
     """Return a summary as JSON holds it; scores beside tables have a part of their own."""
+    if isinstance(summary, Summaries):
+        parts = [document_of(part) for part in summary.values()]
+        return {"format": FORMAT, "version": 7, "summaries": parts}
     if isinstance(summary, ProtectedSummary):
         return _protected_document(summary)
     if isinstance(summary, ScoreSummary):
@@ -286,22 +292,45 @@ def _expand(written: Any, where: str, n_values: int) -> Any:
     return np.repeat(groups, lengths)
 
 
-def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int, label_masks: int = 0) -> None:
-    """Refuse what takes more memory than a file may ask for, given values and tables of each attribute."""
-    for name, (values, _) in attributes.items():
-        if values > MOST_VALUES:
+@dataclass(frozen=True)
+class _PartSize:
+    """What one summary of a file takes: values and tables of each attribute, and classes."""
+
+    attributes: Mapping[str, tuple[int, int]]
+    classes: int
+    label_masks: int = 0
+
+
+def _part_size(summary: Summary | ScoreSummary | ProtectedSummary) -> _PartSize:
+    if isinstance(summary, ScoreSummary):
+        return _PartSize({}, 0)
+    sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
+    if isinstance(summary, Summary):
+        return _PartSize(sizes, summary.n_classes, len(summary.label_masks))
+    return _PartSize(sizes, len(summary.label_values))
+
+
+def _check_parts(parts: Sequence[_PartSize]) -> None:
+    """Refuse what takes more memory than a file may ask for, all its labels together."""
+    cells = groups = 0
+    for part in parts:
+        for name, (values, _) in part.attributes.items():
+            if values > MOST_VALUES:
+                raise SummaryError(
+                    f"attribute {shown(name)} has {shown(values)} values; at most {MOST_VALUES:,} are read: "
+                    f"{_SMALLER}"
+                )
+        if part.classes > MOST_VALUES:
             raise SummaryError(
-                f"attribute {shown(name)} has {shown(values)} values; at most {MOST_VALUES:,} are read: "
-                f"{_SMALLER}"
+                f"the label has {part.classes:,} classes; at most {MOST_VALUES:,} are read: {_SMALLER}"
             )
-    if classes > MOST_VALUES:
-        raise SummaryError(f"the label has {classes:,} classes; at most {MOST_VALUES:,} are read: {_SMALLER}")
-    cells = classes * sum(values for values, _ in attributes.values())
+        cells += part.classes * sum(values for values, _ in part.attributes.values())
+        groups += sum(values * tables for values, tables in part.attributes.values())
+        groups += part.classes * part.label_masks
     if cells > MOST_CELLS:
         raise SummaryError(
             f"the attributes have {cells:,} values times classes; at most {MOST_CELLS:,} are read: {_SMALLER}"
         )
-    groups = sum(values * tables for values, tables in attributes.values()) + classes * label_masks
     if groups > MOST_GROUPS:
         raise SummaryError(
             f"the masked tables group {groups:,} values together; at most {MOST_GROUPS:,} are read: "
@@ -309,16 +338,55 @@ def _check_sizes(attributes: Mapping[str, tuple[int, int]], classes: int, label_
         )
 
 
-def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSummary:
+def summary_of_document(document: Any) -> AnyDocument:
+    """Read what `document_of` wrote; everything is checked."""
+    if isinstance(document, dict) and "summaries" in document:
+        return _summaries(document)
+    return one_summary_of_document(document)
+
+
+def _summaries(document: dict[str, Any]) -> Summaries:
+    """Read summaries of several labels; what they take together is checked with each."""
+    version = _version_of(document)
+    if version < 7:
+        raise SummaryError(f"version {version} has no summaries of several labels: {WAY_OUT}")
+    parts = get_entry(document, "summaries", list, "the file")
+    if len(parts) > MOST_LABELS:
+        raise SummaryError(f"the file has {len(parts):,} labels; at most {MOST_LABELS} are read")
+    found: dict[str, Summary | ScoreSummary] = {}
+    for i, part in enumerate(parts):
+        try:
+            summary = one_summary_of_document(part)
+        except SummaryError as error:
+            raise SummaryError(f"summary {i}: {error}") from error
+        if isinstance(summary, ProtectedSummary):
+            raise SummaryError(
+                f"summary {i} is protected, which only the summary of one label can be: {WAY_OUT}"
+            )
+        if summary.label in found:
+            raise SummaryError(f"the label {shown(summary.label)} has two summaries: {WAY_OUT}")
+        found[summary.label] = summary
+        _check_parts([_part_size(each) for each in found.values()])
+    return Summaries(found)
+
+
+def _version_of(document: Any) -> int:
+    """Return the version of a file that is a summary and can be read."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SummaryError(f'is no summary (its "format" is not "{FORMAT}"): choose another file')
-    version = get_entry(document, "version", int, "the file")
+    version: int = get_entry(document, "version", int, "the file")
     if version > VERSION:
         raise SummaryError(
             f"version {shown(version)} was made by a newer aegis-opt: upgrade aegis-opt to read it"
         )
     if version < 1:
         raise SummaryError(f"there is no version {shown(version)}: {WAY_OUT}")
+    return version
+
+
+def one_summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSummary:
+    """Read the summary of one label."""
+    version = _version_of(document)
     label = get_entry(document, "label", dict, "the file")
     if "scores" in document:
         name = get_entry(label, "name", str, "the label")
@@ -346,7 +414,7 @@ def summary_of_document(document: Any) -> Summary | ScoreSummary | ProtectedSumm
     records = int((label_masks[0].counts if counts is None else counts).sum())
     for attribute, (n_values, _) in sizes.items():
         check_n_values(n_values, records, f"attribute {shown(attribute)}")
-    _check_sizes(sizes, n_classes, len(label_masks))
+    _check_parts([_PartSize(sizes, n_classes, len(label_masks))])
     return Summary(
         label=name,
         label_kind=label_kind,
@@ -453,7 +521,7 @@ def _protected_summary(document: Any, label: Any) -> ProtectedSummary:
     label_values = _values(get_entry(label, "values", list, "the label"), label_kind, "the label")
     attributes = get_entry(document, "attributes", dict, "the file")
     sizes = {name: _size(entry, f"attribute {shown(name)}") for name, entry in attributes.items()}
-    _check_sizes(sizes, len(label_values))
+    _check_parts([_PartSize(sizes, len(label_values))])
     return ProtectedSummary(
         label=get_entry(label, "name", str, "the label"),
         label_kind=label_kind,

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import instance
 from aegis_opt._shown import shown
 from aegis_opt.errors import ConfigurationError, MaskError, SourceError, UnknownColumn
 from aegis_opt.masks import Configurations, Grouping, Identity, Mask, NoiseMask, group_attribute
@@ -28,6 +27,7 @@ from aegis_opt.sources._sql import OTHER
 from aegis_opt.summary._count_arrays import merge_columns, merge_rows
 from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._label_masks import LabelMask
+from aegis_opt.summary._labels import label_of
 from aegis_opt.summary._model import MaskedTable
 
 J = TypeVar("J", bound=JointCounts | JointMoments)
@@ -64,17 +64,6 @@ def open_masked(
     views = {label_of(label, given): LabelView.of(label_bins)}
     with open_labels(source, views, given) as [counted]:
         yield cast("MaskedCounts", counted)  # what the view asks for
-
-
-def label_of(label: str | None, given: Configurations) -> str:
-    """Return the label that a call or else its configurations name."""
-    label = label if label is not None else given.label
-    if label is None:
-        raise ConfigurationError("no label: neither the call nor the configurations name one; pass label=...")
-    instance("label", label, str, "give the name of a column")
-    if label == "":
-        raise ConfigurationError("the label is an empty name: give its column a name first, and pass that")
-    return label
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from aegis_opt.summary._shared_data import SharedData, check_configurations, che
 
 if TYPE_CHECKING:
     from aegis_opt.summary._protected import ProtectedSummary
+    from aegis_opt.summary._summaries import Summaries
 
 _COARSENED = "masks, estimates and bounds refer to the attribute so coarsened, not to its raw values"
 
@@ -407,10 +408,10 @@ class Summary(SharedData, Displayed):
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Summary | ScoreSummary | ProtectedSummary:
+    def load(cls, path: str | os.PathLike[str]) -> Summary | ScoreSummary | ProtectedSummary | Summaries:
         """Read a summary that `save` wrote, of tables, of scores or of both; check everything in the file.
 
-        A file with protected counts gives a `ProtectedSummary`.
+        A file with protected counts gives a `ProtectedSummary`, one of several labels `Summaries`.
         """
         from aegis_opt.summary._file import load
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, cast, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 from aegis_opt._options import instance, one_of
 from aegis_opt._progress import reporting
@@ -21,14 +21,14 @@ from aegis_opt.scores import Score, ScoreName
 from aegis_opt.sources import JointCounts, OnManyValues, Progress
 from aegis_opt.sources._label_view import LabelBinsOption, LabelKind, LabelView
 from aegis_opt.sources._many_values import Policy
-from aegis_opt.sources._pairs import CountableRecords
+from aegis_opt.sources._queried_records import held_all
 from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._identifiers import is_nearly_unique
+from aegis_opt.summary._labels import ManyBins, ManyKinds, views_of
 from aegis_opt.summary._masked_counts import (
     MaskedCounts,
     MaskedMoments,
     includes,
-    label_of,
     listed_values,
     masked_labels,
     masked_tables,
@@ -40,6 +40,7 @@ from aegis_opt.summary._privacy import RulesToShare, SharedPrivacy
 from aegis_opt.summary._protect import protected_summary, wanted_protection
 from aegis_opt.summary._protected import ProtectedSummary
 from aegis_opt.summary._scores import ScoreSummary
+from aegis_opt.summary._summaries import Summaries
 
 _LOG = logging.getLogger(__name__)
 
@@ -100,6 +101,34 @@ def summarize(
     memory: str | None = None,
     progress: Progress | bool | None = None,
 ) -> ScoreSummary: ...
+
+
+@overload
+def summarize(
+    source: object,
+    label: list[str] | tuple[str, ...],
+    configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
+    histograms: bool | Iterable[str] = False,
+    *,
+    values: bool | Iterable[str] = False,
+    order: Mapping[str, str | Iterable[Any]] | None = None,
+    label_bins: ManyBins = None,
+    label_kind: ManyKinds = None,
+    share: Share | None = None,
+    scores: Iterable[ScoreName | Score] | None = None,
+    measures: Iterable[MeasureName | Measure] | None = None,
+    unmasked: bool = False,
+    digits: int | None = None,
+    explain: bool = False,
+    rules: PrivacyRule | Iterable[PrivacyRule] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: str | None = None,
+    suppression: float = 0.0,
+    max_values: int | None = None,
+    on_many_values: OnManyValues | None = None,
+    memory: str | None = None,
+    progress: Progress | bool | None = None,
+) -> Summaries: ...
 
 
 @overload
@@ -189,14 +218,14 @@ def summarize(
 
 def summarize(
     source: object,
-    label: str | None = None,
+    label: str | list[str] | tuple[str, ...] | None = None,
     configurations: Configurations | Mapping[str, Mapping[str, Mask]] | str | os.PathLike[str] | None = None,
     histograms: bool | Iterable[str] = False,
     *,
     values: bool | Iterable[str] = False,
     order: Mapping[str, str | Iterable[Any]] | None = None,
-    label_bins: LabelBinsOption = None,
-    label_kind: LabelKind | None = None,
+    label_bins: ManyBins = None,
+    label_kind: ManyKinds = None,
     share: Share | None = None,
     scores: Iterable[ScoreName | Score] | None = None,
     measures: Iterable[MeasureName | Measure] | None = None,
@@ -214,7 +243,7 @@ def summarize(
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
     progress: Progress | bool | None = None,
-) -> Summary | ScoreSummary | ProtectedSummary:
+) -> Summary | ScoreSummary | ProtectedSummary | Summaries:
     """Scan a source once and keep only what may be shared.
 
     The joint table of masked value and label is a merge of rows of the raw one, J(g, y) = sum of F(a, y) over
@@ -224,10 +253,11 @@ def summarize(
     ----------
     source : path, DataFrame, Arrow table or DuckDB relation
         See `aegis_opt.sources.scan`. A Spark DataFrame is counted on its cluster.
-    label : str, optional
+    label : str or list of str, optional
         Column of the label; by default the one that the configurations name. Texts, booleans and at most 20
         whole numbers are classes. Of any other label, `label_bins` makes classes, or `label_kind` says that
-        it is a number.
+        it is a number. Several labels are counted together in one scan; none of them is an attribute of
+        another.
     configurations : Configurations, mapping or path
         The masking configurations. A column that none of them masks is not read and not in the summary. A
         column that some mask and others do not is released as it is by the latter (`Summary.unmasked`). A
@@ -247,16 +277,17 @@ def summarize(
         before that of ordered categories of a pandas frame (of text) and an Enum of a polars frame. Numbers
         and dates of which nothing is said are ordered by value, all else is nominal. An order is part of the
         summary; its list of values is not.
-    label_bins : int or sequence of float, optional
+    label_bins : int, sequence of float or mapping, optional
         Make classes of a label of numbers: so many quantiles, or between edges. Edges e_1 < ... < e_m give
         the classes ``<e_1``, ``[e_1, e_2)``, ..., ``>=e_m``; none of them may be empty. Edge j of q quantiles
         divides record floor(jN/q) from the next of the N records in ascending order, by a number of as few
         digits as do; where equal numbers make quantiles the same, an error names those that differ. A missing
         label is a class of its own.
-    label_kind : {"class", "number"}, optional
+    label_kind : {"class", "number"} or mapping, optional
         "number" takes the label as a number to be predicted, not as one of some classes, which is the
         default. Scores and measures are then about the variance of the number, and numbers are shared, never
         tables: sums of small groups would give single records away. No label may be missing or infinite.
+        Of several labels, this and `label_bins` may be mappings from a label to what holds for it.
     share : {"tables", "scores", "both"}, optional
         "tables", the default for classes, shares the masked joint tables. "scores", the default for a number,
         shares numbers in their place: no count and no value of any column, except those that masks name.
@@ -304,7 +335,8 @@ def summarize(
     Returns
     -------
     Summary, ScoreSummary for share="scores" and for a number, or ProtectedSummary where counts are protected
-        Equal masks of an attribute are stored once.
+        Equal masks of an attribute are stored once. `Summaries`, one summary for each label, where `label` is
+        a list.
 
     Examples
     --------
@@ -322,31 +354,37 @@ def summarize(
     >>> round(shared.attributes["age"].measures["eta2"][0], 4)
     0.9552
     """
-    view = LabelView.of(label_bins, label_kind)
-    share = _checked_share(share, view)
-    others = {"histograms": histograms is not False, "share": share != "tables"}
-    others |= {"rules": rules is not None, "label_bins": label_bins is not None}
+    given = as_configurations(configurations)
+    views = views_of(label, given, label_bins, label_kind)
+    several = isinstance(label, list | tuple)
+    shares = {name: _checked_share(share, view) for name, view in views.items()}
+    others = {"histograms": histograms is not False, "share": set(shares.values()) != {"tables"}}
+    others |= {"rules": rules is not None, "label_bins": label_bins is not None, "several labels": several}
     others |= {"max_values": max_values is not None, "on_many_values": on_many_values is not None}
     protection = wanted_protection(protect, epsilon, domains, others)
     public = PublicDomains(domains, required=protection is not None and protection.needs_public_domains)
     listed = _Listed(_named("histograms", histograms), _named("values", values))
     orders = normal_orders(order)
-    numbers = None
-    if share != "tables":
-        numbers = NumbersToShare(scores, measures, unmasked, digits, explain, view.kind)
-    elif scores is not None or measures is not None or unmasked or digits is not None or explain:
+    numbers = {
+        name: NumbersToShare(scores, measures, unmasked, digits, explain, views[name].kind)
+        for name, shared in shares.items()
+        if shared != "tables"
+    }
+    if not numbers and (
+        scores is not None or measures is not None or unmasked or digits is not None or explain
+    ):
         raise InvalidOption(
             "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
             "share='scores', or share='both'"
         )
-    if share == "scores" and (orders or listed.values or listed.histograms):
+    if set(shares.values()) == {"scores"} and (orders or listed.values or listed.histograms):
         raise InvalidOption(
             "histograms, values and order are about tables, of which share='scores' shares none: leave them "
             "out, or pass share='both'"
         )
     policy = Policy.of(max_values, on_many_values)
-    given = as_configurations(configurations)
-    to_share = RulesToShare.of(rules, given, label, quasi_identifiers, sensitive, suppression, orders)
+    alone = None if isinstance(label, list | tuple) else label
+    to_share = RulesToShare.of(rules, given, alone, quasi_identifiers, sensitive, suppression, orders)
     if to_share is not None:
         if policy != Policy():
             raise InvalidOption(
@@ -354,55 +392,63 @@ def summarize(
                 "rules"
             )
         orders.pop(to_share.order_of_its_own or "", None)
-    labels = {label_of(label, given): view}
     with (
         reporting(progress, "reading") as report,
-        open_labels(source, labels, given, policy, memory, report, orders, public) as [counted],
+        open_labels(source, views, given, policy, memory, report, orders, public) as counted,
     ):
-        _check_names(counted, listed)
+        _check_names(counted[0], listed)
         if not public.required:  # else the values are public, not those of persons
-            _check_identifiers(counted, listed)
-        if protection is not None and isinstance(counted, MaskedCounts):
-            return protected_summary(counted, protection, listed.values)
+            _check_identifiers(counted[0], listed)
+        if protection is not None and isinstance(counted[0], MaskedCounts):
+            return protected_summary(counted[0], protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
-        return _summarised(counted, share, listed, numbers, privacy, report)
+        found = _summarised(counted, shares, listed, numbers, privacy, report)
+    return Summaries(found) if several else next(iter(found.values()))
 
 
 def _summarised(
-    counted: MaskedCounts | MaskedMoments,
-    share: Share,
+    counted: Sequence[MaskedCounts | MaskedMoments],
+    shares: Mapping[str, Share],
     listed: _Listed,
-    numbers: NumbersToShare | None,
+    numbers: Mapping[str, NumbersToShare],
     privacy: SharedPrivacy | None,
     report: Progress | None,
-) -> Summary | ScoreSummary:
-    """Make the summary of one label of what was counted."""
-    n_records = counted.counts.n_records
-    for name, joint in counted.counts.attributes.items():
+) -> dict[str, Summary | ScoreSummary]:
+    """Make the summary of each label of what was counted."""
+    counts = counted[0].counts
+    for name, joint in counts.attributes.items():
         if joint.coarsening is not None:
             warnings.warn(f"{name!r} was {coarsening_text(joint.coarsening)}", stacklevel=3)
     _LOG.info(
         "summarised %d records: %d attributes, %d configurations",
-        *(n_records, len(counted.counts.attributes), len(counted.masks)),
+        *(counts.n_records, len(counts.attributes), len(counted[0].masks)),
     )
-
-    def scoring() -> CountableRecords:
-        if report is not None:
-            report("scoring the configurations", 0, 1)
-        return counted.records.held(n_records)
-
-    if isinstance(counted, MaskedMoments):
-        shared = cast("NumbersToShare", numbers).of_number(
-            counted, scoring()
-        )  # `_checked_share` sees to them
-        return replace(shared, privacy=privacy)
-    summary = summary_of(counted, listed.histograms, listed.values, kept_values=share != "scores")
-    summary = replace(summary, privacy=privacy)
-    if numbers is None:
-        return summary
-    shared = numbers.of(summary, counted.counts, scoring(), counted.arrangements)
-    _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
-    return replace(shared, privacy=privacy) if share == "scores" else replace(summary, numbers=shared)
+    found: dict[str, Summary | ScoreSummary] = {}
+    summaries = {}
+    for each in counted:
+        if isinstance(each, MaskedCounts):
+            label = each.counts.label
+            kept = shares[label] != "scores"
+            summary = summary_of(each, listed.histograms, listed.values, kept_values=kept)
+            found[label] = summaries[label] = replace(summary, privacy=privacy)
+    if not numbers:
+        return found
+    if report is not None:
+        report("scoring the configurations", 0, 1)
+    scored = [each for each in counted if each.counts.label in numbers]
+    held = held_all([each.records for each in scored], counts.n_records)
+    for each, records in zip(scored, held, strict=True):
+        label = each.counts.label
+        if isinstance(each, MaskedMoments):
+            shared = numbers[label].of_number(each, records)
+        else:
+            shared = numbers[label].of(summaries[label], each.counts, records, each.arrangements)
+        _LOG.info("scored %d configurations by %s", len(shared.configurations), ", ".join(shared.scores))
+        if shares[label] == "scores":
+            found[label] = replace(shared, privacy=privacy)
+        else:
+            found[label] = replace(summaries[label], numbers=shared)
+    return {label: found[label] for label in shares}
 
 
 def _checked_share(share: object, view: LabelView) -> Share:

@@ -92,3 +92,37 @@ def test_a_label_that_is_a_number(tmp_path: Path, run: Run) -> None:
     code, _, err = run(*given, "--label-bins", "3", "--label-kind", "number")
     assert (code, "leave out one of them" in err) == (1, True)
     assert run("generate", tmp_path / "t.csv", "--label", "y", "--all", "-o", tmp_path / "all.json")[0] == 0
+
+
+def test_several_labels(files: Path, run: Run) -> None:
+    frame = pd.read_csv(files / "people.csv")
+    frame.assign(heavy=frame["weight"] > 75).to_csv(files / "people.csv", index=False)
+    masks = {"wide": {"age": ao.Bucketize(width=30)}, "narrow": {"age": ao.Bucketize(width=5)}}
+    ao.save_configurations(ao.Configurations(masks), files / "c.json")
+    out = files / "several.json"
+    given = ("summarize", files / "people.csv", "--configurations", files / "c.json", "-o", out)
+    labels = ("--label", "health", "--label", "heavy", "--label", "weight", "--label-kind", "weight=number")
+    code, shown, _ = run(*given, *labels)
+    assert (code, "3 labels" in shown) == (0, True)
+    assert json.loads(run(*given, *labels, "--json")[1])["labels"] == ["health", "heavy", "weight"]
+    code, shown, _ = run("advise", out)
+    assert (code, "Take narrow" in " ".join(shown.split())) == (0, True)
+    assert max(map(len, shown.splitlines())) <= 100
+    advised = json.loads(run("advise", out, "--json")[1])
+    assert list(advised["labels"]) == ["health", "heavy", "weight"]
+    one = json.loads(run("advise", out, "--label", "heavy", "--measure", "mi", "--json")[1])
+    assert one["certified"] is True
+    code, shown, _ = run("audit", out, "--label", "heavy")
+    assert code == 0
+    for words, told in (
+        (("advise", out, "--explain"), "choose one with --label"),
+        (("advise", out, "--label", "age"), "unknown label 'age'"),
+        (("audit", out), "choose one with --label"),
+        (("advise", files / "summary.json", "--label", "heavy"), "unknown label 'heavy'"),
+        ((*given, "--label", "health", "--label", "health"), "named twice"),
+    ):
+        code, _, err = run(*words)
+        assert (code, told in err) == (1, True), err
+    code, _, err = run(*given, *labels, "--label-bins", "3", "--label-bins", "heavy=2")
+    assert (code, "once for all labels" in err) == (2, True)
+    assert run(*given, *labels, "--label-kind", "what")[0] == 2

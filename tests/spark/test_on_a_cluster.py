@@ -294,6 +294,18 @@ def test_labels_that_are_numbers_on_the_cluster(spark, parquet, label):
         assert tables[0] == tables[1]
 
 
+def test_several_labels_are_counted_together_on_the_cluster(spark, parquet):
+    configurations = {"coarse": {"tiny": Bucketize(width=20), "text": Prefix(1)}, "fine": {"tiny": Blur(5)}}
+    wanted = {"label_kind": {"narrow": "number"}, "label_bins": {"whole": 3}, "scores": ["r2"]}
+    labels = ["label", "flag", "narrow", "whole"]
+    here = summarize(parquet, labels, configurations, **wanted)
+    there = summarize(spark.read.parquet(parquet), labels, configurations, **wanted)
+    for label in ("label", "flag", "whole"):
+        assert there[label] == here[label]
+    r2 = [dict(each["narrow"].scores["r2"].values) for each in (here, there)]
+    assert r2[1] == pytest.approx(r2[0], abs=1e-12)
+
+
 def test_privacy_is_checked_on_the_cluster(spark, parquet):
     masks = {
         "a": {"tiny": Bucketize(width=50), "text": Prefix(1), "day": Truncate("year")},

@@ -67,7 +67,7 @@ def rankings(case: Case, settings: Settings) -> Iterator[Ranked]:
     def advised(measure: Any, **shared: Any) -> Callable[[], pd.Series]:
         def work() -> pd.Series:
             advice = advise(summarize(case.source, label, masks, **shared), measure)
-            order = -advice.ranking.set_index("configuration")["rank"]
+            order: pd.Series = -advice.ranking.set_index("configuration")["rank"]
             order.attrs["best"] = advice.best
             return order
 

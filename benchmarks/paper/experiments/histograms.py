@@ -37,7 +37,7 @@ def run(settings: Settings) -> dict[str, pd.DataFrame]:
                 for measure in settings.measures:
                     start = time.perf_counter()
                     summary = summarize(case.source, case.label, case.configurations, histograms)
-                    advice = advise(summary, measure, seed=settings.seed, **options)  # type: ignore[arg-type]
+                    advice = advise(summary, measure, seed=settings.seed, **options)  # type: ignore[arg-type, call-overload]
                     rows.append(
                         {
                             "method": f"{method} {'+1D' if histograms else '-1D'}",
