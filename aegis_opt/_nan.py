@@ -8,14 +8,15 @@ def is_nan(value: str) -> str:
 
     Statistics in Parquet files leave NaN out. DuckDB concludes from them that a column between two numbers
     has none, and takes ``isnan(column)`` for false (``x <> 'NaN'`` for true). It carries the statistics
-    through arithmetic and most functions, but not through `nextafter`; ``nextafter(x, x)`` is x.
+    through arithmetic and most functions, but not through `exp`, which Spark has, too, and which is NaN for
+    NaN alone.
 
     Examples
     --------
     >>> is_nan("x")
-    'isnan(nextafter(x, x))'
+    'isnan(exp(x))'
     """
-    return f"isnan(nextafter({value}, {value}))"
+    return f"isnan(exp({value}))"
 
 
 def grouped_real(value: str) -> str:

@@ -300,12 +300,12 @@ class Summary(SharedData, Displayed):
         return tables[self.configurations[configuration][attribute]]
 
     def unmasked(self) -> list[tuple[str, str]]:
-        """List each (configuration, attribute) whose table is the raw table: it keeps all values apart.
+        """List each (configuration, attribute) whose table keeps every value apart.
 
-        Where the label is masked, it keeps all classes apart, too.
+        It is the raw table, unless the configuration masks the label (`is_raw`).
         """
         open_tables = {
-            name: {i for i, table in enumerate(attribute.tables) if self.is_raw(table)}
+            name: {i for i, table in enumerate(attribute.tables) if table.keeps_every_value}
             for name, attribute in self.attributes.items()
             if attribute.n_values > 1
         }

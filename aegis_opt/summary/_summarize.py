@@ -397,7 +397,7 @@ def summarize(
         reporting(progress, "reading") as report,
         open_labels(source, views, given, policy, memory, report, orders, public) as counted,
     ):
-        _check_names(counted[0], listed)
+        _check_names(counted, listed)
         if not public.required:  # else the values are public, not those of persons
             _check_identifiers(counted[0], listed)
         if protection is not None and isinstance(counted[0], MaskedCounts):
@@ -486,15 +486,13 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _check_names(counted: MaskedCounts | MaskedMoments, listed: _Listed) -> None:
-    """Refuse names that no attribute has."""
-    attributes = counted.counts.attributes
+def _check_names(counted: Sequence[MaskedCounts | MaskedMoments], listed: _Listed) -> None:
+    """Refuse names that no attribute has; a label that is masked counts as one, with its histogram."""
+    attributes = counted[0].counts.attributes
+    masked = {c.counts.label for c in counted if isinstance(c, MaskedCounts) and c.label_masks}
     for option, names in listed._asdict().items():
         if isinstance(names, frozenset):
-            known = set(attributes)
-            if option == "histograms" and isinstance(counted, MaskedCounts) and counted.label_masks:
-                known.add(counted.counts.label)
-            for name in names - known:
+            for name in names - set(attributes) - (masked if option == "histograms" else set()):
                 raise UnknownColumn("attribute", name, attributes, f"It was named in {option}.")
 
 

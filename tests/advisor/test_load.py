@@ -133,7 +133,9 @@ def test_tables_that_are_made_to_be_measured_are_let_go() -> None:
 
 def test_a_label_of_900_classes_fits_into_little_memory() -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.integers(60, size=20_000), "y": rng.integers(900, size=20_000)})
+    frame = pd.DataFrame(
+        {"a": rng.integers(60, size=20_000), "y": rng.integers(900, size=20_000).astype(str)}
+    )
     masks = {f"{width} wide": {"a": Bucketize(width=width)} for width in (2, 5, 20)}
     advisor = ao.Advisor(ao.summarize(frame, "y", masks))
     tracemalloc.start()

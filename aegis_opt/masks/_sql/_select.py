@@ -288,8 +288,8 @@ def _translated(
                 reference.set("table", exp.to_identifier("s"))
     if DIALECTS[dialect] != "duckdb":  # the call is for DuckDB, see `is_nan`
         for test in list(query.find_all(exp.IsNan)):
-            if test.this.name.lower() == "nextafter":
-                test.set("this", test.this.expressions[0])
+            if isinstance(test.this, exp.Exp):
+                test.set("this", test.this.this)
     if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
         nan = exp.cast(exp.Literal.string("NaN"), "double")
         for test in list(query.find_all(exp.IsNan)):
