@@ -8,15 +8,15 @@ def is_nan(value: str) -> str:
 
     Statistics in Parquet files leave NaN out. DuckDB concludes from them that a column between two numbers
     has none, and takes ``isnan(column)`` for false (``x <> 'NaN'`` for true). It carries the statistics
-    through arithmetic and most functions, but not through `atan2`, which Spark has, too, and which gives NaN
-    for NaN alone.
+    through arithmetic and most functions, but not through `exp`, which Spark has, too, and which is NaN for
+    NaN alone.
 
     Examples
     --------
     >>> is_nan("x")
-    'isnan(atan2(x, 1))'
+    'isnan(exp(x))'
     """
-    return f"isnan(atan2({value}, 1))"
+    return f"isnan(exp({value}))"
 
 
 def grouped_real(value: str) -> str:

@@ -39,16 +39,18 @@ _ILL = 1e10  # condition number of a channel from which on a fit is one of many
 class NoisySystem:
     """A problem with noisy views as blocks of cells that share the channel.
 
-    There is a block for each label, or a single one for all cells where a noisy view has a masked label. The
-    cells of all blocks, one after the other, are the variables x of the exact totals A x = b.
+    There is a block for each label, or a single one for all cells where a view has a masked label. Where no
+    histogram couples the labels, the exact totals of each block are `rows` x = its `rights`: the label total,
+    and the totals of the groups of exact views. Otherwise they are A x = b over the cells of all blocks.
     """
 
     problem: Problem
     T: FloatArray  # (M, n): the channels of all noisy views, one below the other
     J: FloatArray  # (B, M): the noisy counts of each block
     open: BoolArray  # (B, n): cells that may be positive
-    totals: FloatArray  # (B,): records of each block, where only they are known; else of no meaning
-    A: FloatArray | None  # (B, R, n) where more is known than the records of each block
+    rows: FloatArray  # (R, n): the exact totals of a block, the first one of all its cells
+    rights: FloatArray  # (B, R)
+    A: FloatArray | None  # (B, R, n) where blocks are coupled
     b: FloatArray  # (R,)
 
     @classmethod
@@ -61,8 +63,9 @@ class NoisySystem:
         k = problem.shape[1]
         separate = all(_keeps_labels(view) for view in problem.noisy)
         exact = [view for view in problem.views if view.channel is None]
-        alone = separate and not exact and problem.histogram is None
-        cells = open_cells(problem.margins, problem.structural_zeros) if alone else problem.support
+        alone = separate and problem.histogram is None and all(map(_keeps_labels, exact))
+        simple = alone and not exact
+        cells = open_cells(problem.margins, problem.structural_zeros) if simple else problem.support
         if separate:
             T = np.concatenate([_channel(view) for view in problem.noisy])
             J = np.concatenate([view.joint[:, view.label_groups] for view in problem.noisy]).T
@@ -72,11 +75,22 @@ class NoisySystem:
             J = np.concatenate([view.joint.ravel() for view in problem.noisy])[None]
             opened = cells.reshape(1, -1)
         _require_possible(T, J, opened)
-        totals = problem.noisy[0].joint.sum(axis=0)[problem.noisy[0].label_groups] if separate else J.sum(1)
-        A, b = None, totals
+        first = problem.noisy[0].joint
+        rows = np.ones((1, T.shape[1]))
+        rights = J[:, : len(first) if separate else first.size].sum(axis=1, keepdims=True)
+        A, b = None, np.zeros(0)
         if not alone:
             A, b = _exact_totals(problem, blocks=k if separate else 1)
-        return cls(problem, T, np.ascontiguousarray(J), np.ascontiguousarray(opened), totals, A, b)
+        elif exact:
+            rows = np.concatenate([rows, *(_members(view) for view in exact)])
+            known = np.concatenate([view.joint[:, view.label_groups] for view in exact]).T
+            rights = np.concatenate([rights, known], axis=1)
+        return cls(problem, T, np.ascontiguousarray(J), np.ascontiguousarray(opened), rows, rights, A, b)
+
+    @property
+    def totals(self) -> FloatArray:
+        """Records of each block."""
+        return self.rights[:, 0]
 
     @property
     def records(self) -> float:
@@ -107,6 +121,8 @@ class NoisySystem:
         if kind == "likelihood" and (((x @ self.T.T) <= 0) & (self.J > 0)).any():
             return float("inf")
         g = self.gradient(x, kind)
+        if self.A is None and len(self.rows) > 1:
+            return self._shortfall_of_blocks(x, g, v)
         if self.A is None:
             best = np.where(self.open, g, -np.inf).max(axis=1)
             best = np.where(self.totals > 0, best, 0.0)
@@ -117,13 +133,22 @@ class NoisySystem:
         missing = max(float((g - priced)[self.open].max(initial=0.0)), 0.0)
         return max(float(v @ self.b) - float((g * x).sum()) + self.records * missing, 0.0)
 
+    def _shortfall_of_blocks(self, x: FloatArray, g: FloatArray, v: FloatArray | None) -> float:
+        """The same, where each block has several exact totals of its own."""
+        if v is None:
+            v = np.zeros_like(self.rights)
+            for i, cells in enumerate(self.open):
+                if cells.any():
+                    v[i] = _weighted(self.rows[:, cells].T, g[i, cells], x[i, cells], float(self.totals[i]))
+        over = np.where(self.open, g - v @ self.rows, 0.0).max(axis=1, initial=0.0)
+        bounds = (v * self.rights).sum(axis=1) - (g * x).sum(axis=1) + self.totals * np.maximum(over, 0.0)
+        return float(np.maximum(bounds, 0.0).sum())
+
     def multipliers(self, x: FloatArray, g: FloatArray) -> FloatArray:
         """Multipliers v with A'v close to g where x is positive, by weighted least squares."""
         assert self.A is not None
-        weight = np.sqrt(np.maximum(x, 0.0) / max(self.records, 1e-300))[self.open]
         rows = np.moveaxis(self.A, 1, 2)[self.open]
-        found = np.linalg.lstsq(rows * weight[:, None], g[self.open] * weight, rcond=1e-12)[0]
-        return np.asarray(found, dtype=np.float64)
+        return _weighted(rows, g[self.open], x[self.open], self.records)
 
     @cached_property
     def warning(self) -> str:
@@ -167,6 +192,20 @@ def require_no_misfit(misfit: Misfit | None) -> None:
         raise InvalidOption(
             f"misfit={misfit!r} is for problems with noisy views, and this one has none: leave it out"
         )
+
+
+def _weighted(rows: FloatArray, g: FloatArray, x: FloatArray, records: float) -> FloatArray:
+    """Solve rows v = g by least squares with the weights x."""
+    weight = np.sqrt(np.maximum(x, 0.0) / max(records, 1e-300))
+    found = np.linalg.lstsq(rows * weight[:, None], g * weight, rcond=1e-12)[0]
+    return np.asarray(found, dtype=np.float64)
+
+
+def _members(view: View) -> FloatArray:
+    """0/1 matrix that adds up the values of each group."""
+    matrix = np.zeros((len(view.joint), view.n_values))
+    matrix[view.groups, np.arange(view.n_values)] = 1.0
+    return matrix
 
 
 def _keeps_labels(view: View) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -66,30 +67,44 @@ def utility_intervals(
     frequent. The masked side is the low end when higher is better.
     """
     attributes = summary.attributes
+    exact = {
+        name: [i for i, table in enumerate(a.tables) if table.channel is None]
+        for name, a in attributes.items()
+    }
+    exact_tables = {name: [attributes[name].tables[i] for i in chosen] for name, chosen in exact.items()}
     finest = {name: np.full(1, np.inf if measure.higher_is_better else -np.inf) for name in attributes}
     counted = summary.label_counts is not None or measure.name in LARGEST_IF_EVEN
     if measure.channel_monotone and counted:
         finest = measure_each(
             measure,
-            {name: (_purest(summary, t) for t in a.tables) for name, a in attributes.items()},
+            {name: map(partial(_purest, summary), exact_tables[name]) for name in attributes},
         )
-    return {name: _interval(measure, masked[name], finest[name]) for name in attributes}
+    return {
+        name: _interval(measure, masked[name][exact[name]], finest[name]) if exact[name] else Interval()
+        for name in attributes
+    }
 
 
 def deviation_bounds(
-    measure: Measure, intervals: Sequence[Interval], masked: FloatArray
+    measure: Measure,
+    intervals: Sequence[Interval],
+    masked: FloatArray,
+    noisy: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Bound the true deviation of every configuration, NaN where there is no bound.
 
     `masked[c, a]` is the measure of attribute a as configuration c masks it, and `intervals[a]` bounds the
-    unmasked one.
+    unmasked one. `noisy` has the ends of the intervals of noisy tables, which are not proved, and NaN for the
+    others.
     """
     nearest = np.array([interval.low for interval in intervals])
     farthest = np.array([interval.high for interval in intervals])
     if not measure.higher_is_better:
         nearest, farthest = farthest, nearest
-    low = np.abs(nearest - masked).mean(axis=1)
-    high = np.abs(farthest - masked).mean(axis=1)
+    each = [np.abs(nearest - masked), np.abs(farthest - masked)]
+    if noisy is not None:
+        each = [np.where(np.isnan(own), ends, own) for ends, own in zip(each, noisy, strict=True)]
+    low, high = (ends.mean(axis=1) for ends in each)
     return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
 
 

@@ -22,6 +22,7 @@ from aegis_opt.advisor._deviation import TIE, Deviation
 from aegis_opt.advisor._estimate import Estimate, estimate, measure_each
 from aegis_opt.advisor._explain import SingleChanges
 from aegis_opt.advisor._labels import masks_label, proves_order, warnings_about_labels
+from aegis_opt.advisor._noise import NoiseIntervals, warning_about_noise, with_epsilon
 from aegis_opt.advisor._protected import with_intervals
 from aegis_opt.advisor._question import (
     Question,
@@ -45,6 +46,7 @@ from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.summary import ProtectedSummary
+from aegis_opt.summary._noisy_tables import noisy_attributes, refuse_noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,8 @@ class ByTables:
             replicate_count(replicates, configured),
             use_histograms(summary, histograms),
         )
+        if bootstrap is not None:
+            refuse_noise(summary, "bootstrap resamples tables of")
         if bootstrap is not None and scope != "pooled":
             raise InvalidOption("bootstrap resamples what all views tell together: leave out scope='single'")
         start = time.perf_counter()
@@ -94,8 +98,12 @@ class ByTables:
         masked = measure_each(question.measure, shared)
         measured = time.perf_counter()
         estimates = estimate(self.solved, question, progress)
+        noise = None
+        if measure.monotone and noisy_attributes(summary):
+            noise = NoiseIntervals.of(self.solved, question, estimates, seed)
+            masked, estimates = noise.applied(masked, estimates)
         reconstructed = time.perf_counter()
-        advice = self._conclude(question, masked, estimates)
+        advice = self._conclude(question, masked, estimates, noise)
         if bootstrap is not None and advice.best is not None:
             advice = self._with_differences(advice, question.measure, estimates, bootstrap, seed)
         if self.protected is not None:
@@ -134,7 +142,11 @@ class ByTables:
         )
 
     def _conclude(
-        self, question: Question, masked: Mapping[str, FloatArray], estimates: Mapping[str, Estimate]
+        self,
+        question: Question,
+        masked: Mapping[str, FloatArray],
+        estimates: Mapping[str, Estimate],
+        noise: NoiseIntervals | None = None,
     ) -> Advice:
         """Bound, rank, and say why."""
         summary, measure, pooled = self.solved.summary, question.measure, question.scope == "pooled"
@@ -144,14 +156,18 @@ class ByTables:
         # In pooled scope each view bounds the same truth, so an estimate outside moves to the bound
         limits = intervals if pooled else dict.fromkeys(intervals, Interval())
         deviation = Deviation.of(measure, summary, masked, estimates, limits)
+        noisy = bool(noisy_attributes(summary))
         provable = proves_order(measure, summary)
-        common = provable and all(found.common_table for found in estimates.values())
+        common = provable and not noisy and all(found.common_table for found in estimates.values())
         proved = pooled and common
         certified = proved and self.protected is None
-        low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked)
+        ends = None if noise is None else noise.ends(summary)
+        low, high = deviation_bounds(measure, list(intervals.values()), deviation.masked, ends)
         attributes = self._attribute_report(question, estimates, intervals, deviation)
         known = bool((attributes["disclosed"] == 1).all())
         ranking = deviation.ranking(low, high, known=known, drawn=question.draws)
+        if noisy:
+            ranking = with_epsilon(ranking, summary)
         none = "" if proved else self._no_winner(measure, deviation, ranking)
         warnings = [none] if none else warnings_about_order(deviation, ranking, certified=certified)
         if not none and not provable:
@@ -165,6 +181,8 @@ class ByTables:
             and (other := contradiction(measure, deviation, best))
         ):
             warnings.insert(1 if none else 0, other)
+        if noisy:
+            warnings.append(warning_about_noise(summary, monotone=measure.monotone))
         warnings += warnings_about_tables(question, summary, estimates, attributes)
         unknown = undescribed(summary)
         if unknown:

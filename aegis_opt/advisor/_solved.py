@@ -46,14 +46,14 @@ class SolvedTables:
     def problems(self, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
         """Return `problems_of` the summary; what a problem has worked out about its totals is kept too."""
         histograms = histograms and self.summary.attributes[attribute].histogram is not None
-        return self._once(
+        return self.once(
             ("problems", attribute, scope, histograms),
             lambda: problems_of(self.summary, attribute, scope, histograms),
         )
 
     def solve(self, problems: tuple[Problem, ...], solver: Reconstructor) -> list[Reconstruction]:
         """Reconstruct the tables of some of the problems that `problems` returned."""
-        return self._once(("tables", problems, solver), lambda: solver.reconstruct_many(problems))
+        return self.once(("tables", problems, solver), lambda: solver.reconstruct_many(problems))
 
     def disclosed(self, problem: Problem, result: Reconstruction) -> float:
         """Return the share of the records that the totals of one of the problems give away.
@@ -62,9 +62,10 @@ class SolvedTables:
         """
         if result.norm != "kl" or not result.optimal:
             return np.nan
-        return self._once(("disclosed", problem), lambda: disclosed_share(problem, result.values))
+        return self.once(("disclosed", problem), lambda: disclosed_share(problem, result.values))
 
-    def _once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+    def once(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return what was computed under a key before, or compute it."""
         with self._lock:
             lock = self._locks[key]
         with lock:  # of this key alone: other threads may solve other problems meanwhile

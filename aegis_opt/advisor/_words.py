@@ -181,7 +181,8 @@ def warnings_about_tables(
         if attribute.coarsening is not None
     ]
     for warning, names in _by_warning(estimates).items():
-        found.append(f"not smooth: {_list(names)}: {warning}")
+        noisy = any(problem.noisy for name in names for problem in estimates[name].problems)
+        found.append(f"{'wide noise' if noisy else 'not smooth'}: {_list(names)}: {warning}")
     repaired = {name: estimate.changes for name, estimate in estimates.items() if estimate.changes}
     if repaired:
         example = next(iter(repaired.values()))[0]

@@ -20,6 +20,7 @@ from aegis_opt.disclosure._differences import differences
 from aegis_opt.disclosure._leave_out import leave_out
 from aegis_opt.errors import InfeasibleProblem, InvalidInput
 from aegis_opt.summary import AnySummary, ProtectedSummary, ScoreSummary, Summaries, Summary
+from aegis_opt.summary._noisy_tables import noisy_attributes
 
 _CELLS = ["attribute", "row", "label", "low", "high", "exact"]
 _DIFFERENCES = ["attribute", "table", "group", "other_table", "values", "records", "small_cells"]
@@ -229,6 +230,11 @@ def audit(
         raise InvalidInput(
             f"the counts of this summary are protected ({summary.protection.statement()}), so they bound no "
             "exact count; summary.facts() states the protection and its budget"
+        )
+    if isinstance(summary, Summary) and (noisy := noisy_attributes(summary)):
+        raise InvalidInput(
+            f"the masked tables of {noisy[0]!r} are noisy, so they bound no exact count: audit a summary of "
+            "the configurations without noise; summary.facts() states the epsilon of each noisy table"
         )
     whole_number("small", small, least=2)
     if isinstance(summary, ScoreSummary):

@@ -24,6 +24,7 @@ from aegis_opt.sources._label_view import LabelBinsOption
 from aegis_opt.summary import Summary
 from aegis_opt.summary._count_arrays import merge_columns, merge_rows
 from aegis_opt.summary._masked_counts import open_masked
+from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._summarize import summary_of
 
 
@@ -117,6 +118,7 @@ def scan_case(case: Case) -> ScannedCase:
     start = time.perf_counter()
     with open_masked(case.source, case.label, case.configurations, case.label_bins) as counted:
         summary = summary_of(counted, histograms=True)
+    refuse_noise(summary, "a comparison is about")
     seconds = time.perf_counter() - start
     raw = {  # its rows are those of the summary
         name: counted.arrangements[name].of(joint.table) for name, joint in counted.counts.attributes.items()

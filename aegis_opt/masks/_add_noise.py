@@ -14,7 +14,7 @@ from aegis_opt._options import number, one_of, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Label, Mask
-from aegis_opt.masks._noise import Channel, FloatArray, IntArray, NoiseMask, checked_epsilon
+from aegis_opt.masks._noise import Channel, FloatArray, IntArray, NoiseMask, checked_epsilon, require_room
 
 Distribution = Literal["geometric", "discrete_gaussian"]
 
@@ -99,11 +99,7 @@ class AddNoise(NoiseMask):
             if low > high:
                 raise MaskError(f"AddNoise needs low <= high, not {low} and {high}")
             if high - low > WIDEST:
-                raise MaskError(
-                    f"AddNoise has a masked value for each whole number from {low} to {high}, and takes "
-                    f"ranges up to {WIDEST:,}: declare a narrower range, or cut the values into groups first "
-                    "(Bucketize, Blur)"
-                )
+                raise self._too_wide(low, high)
         return {"scale": scale, "epsilon": epsilon, **bounds, "seed": self._normal_seed()}
 
     @property
@@ -130,7 +126,16 @@ class AddNoise(NoiseMask):
             low = ends[0] if low is None else low
             high = max(ends[1], low) if high is None else high
             low = min(low, high)
+            if high - low > WIDEST:
+                raise self._too_wide(low, high)
         return low, high
+
+    @staticmethod
+    def _too_wide(low: int, high: int) -> MaskError:
+        return MaskError(
+            f"AddNoise has a masked value for each whole number from {low} to {high}, and takes ranges up to "
+            f"{WIDEST:,}: declare a narrower range, or cut the values into groups first (Bucketize, Blur)"
+        )
 
     def noise_scale(self, domain: Domain | None = None) -> float:
         """Return the scale of the noise."""
@@ -195,6 +200,7 @@ class AddNoise(NoiseMask):
         low, high = self.bounds(domain if not self.declared else None)
         width = high - low
         own = np.clip(domain.values, low, high) - low
+        require_room(self, width + 1, len(own))
         noise = self._noise(width, self.noise_scale(domain))
         T = np.zeros((width + 1, len(own)))
         # row g from value a: noise g - a; the rows at the ends have all that is cut off

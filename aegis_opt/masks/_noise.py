@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._channels import channel_epsilon
+from aegis_opt._channels import MOST_ENTRIES, channel_epsilon
 from aegis_opt._options import number, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain, Kind
@@ -181,6 +181,15 @@ def uniforms(key: str, count: int) -> FloatArray:
     digits, sha256 = BITS // 4, hashlib.sha256
     drawn = [int(sha256(f"{key}{i}".encode()).hexdigest()[:digits], 16) for i in range(1, count + 1)]
     return np.array(drawn, dtype=np.float64) / 2.0**BITS
+
+
+def require_room(mask: Mask, rows: int, columns: int) -> None:
+    """Refuse a channel that is too large."""
+    if rows * columns > MOST_ENTRIES:
+        raise MaskError(
+            f"{mask!r} has a channel of {rows:,} x {columns:,} entries here, and there is room for "
+            f"{MOST_ENTRIES:,}: cut the values into groups first (Bucketize, Generalize)"
+        )
 
 
 def checked_epsilon(mask: str, epsilon: Any) -> float:

@@ -24,6 +24,7 @@ from aegis_opt.masks._noise import (
     declared_values,
     domain_of,
     places_of,
+    require_room,
 )
 from aegis_opt.masks._parameters import short_list
 
@@ -122,6 +123,7 @@ class RandomizedResponse(NoiseMask):
         self.check_kind(domain)
         values, labels = domain_of(domain.kind, self.listed())
         places, n = places_of(self, values, domain), len(values)
+        require_room(self, n, len(places))
         keep = self.keeps(n)
         T = np.full((n, len(places)), (1.0 - keep) / max(n - 1, 1))
         T[places, np.arange(len(places))] = keep if n > 1 else 1.0

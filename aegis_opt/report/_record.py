@@ -36,6 +36,7 @@ from aegis_opt.report._record_made import assumptions_of, facts_about
 from aegis_opt.report._search_table import search_table
 from aegis_opt.summary import ProtectedSummary, ScoreSummary, Summary
 from aegis_opt.summary._card import card_of_numbers, card_of_protected, card_of_tables, disclosure_warnings
+from aegis_opt.summary._noisy_tables import noisy_attributes
 
 _KINDS = {
     "proved": "The order is proved from what was shared.",
@@ -282,6 +283,11 @@ def _disclosed(advice: Advice) -> str:
 
 def _audited(summary: Summary | ScoreSummary) -> str:
     """Say which counts of the raw tables follow from the shared ones."""
+    if isinstance(summary, Summary) and (noisy := noisy_attributes(summary)):
+        return (
+            f"<p>Noise was added to {escaped(', '.join(noisy))}. Noisy counts determine no exact count; what "
+            "they tell about a record is bounded by epsilon.</p>"
+        )
     try:
         found = audit(summary)
     except InfeasibleProblem as error:  # the advice was asked to repair the totals, or to relax them

@@ -105,10 +105,17 @@ def disclosure_warnings(summary: Summary) -> list[str]:
     """Say what a provider should know before sharing a summary of tables."""
     found = []
     open_tables = list(dict.fromkeys(name for _, name in summary.unmasked()))
-    if open_tables:
+    raw = [name for name in open_tables if any(map(summary.is_raw, summary.attributes[name].tables))]
+    if raw:
         found.append(
-            f"unmasked: some configuration leaves {listing(open_tables)} unmasked, so the summary holds the "
+            f"unmasked: some configuration leaves {listing(raw)} unmasked, so the summary holds the "
             "raw joint table with the label. To share no raw table, mask it there."
+        )
+    if with_masked_label := [name for name in open_tables if name not in raw]:
+        found.append(
+            f"unmasked: some configuration that masks the label leaves {listing(with_masked_label)} "
+            "unmasked, so the summary holds how often each value occurs with each masked class. To share no "
+            "values, mask it there."
         )
     found += [
         f"coarsened: {name!r} was {attribute.coarsening_warning}."

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._shown import shortened
+from aegis_opt.summary._noisy_tables import table_epsilon
 from aegis_opt.summary._privacy import SharedPrivacy, rules_shown
 from aegis_opt.summary._scores import ScoreSummary
 
 if TYPE_CHECKING:
-    from aegis_opt.summary._model import AttributeSummary, Summary
+    from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
 
 Fact = tuple[str, str, str]  # about what, which fact, its content
 
@@ -74,11 +75,16 @@ def _tables(summary: Summary, name: str, attribute: AttributeSummary) -> Iterato
     yield about, "number of values", f"{attribute.n_values:,}"
     if attribute.coarsening is not None:
         yield about, "values in the source", f"{attribute.coarsening.distinct:,}, {attribute.coarsening.rule}"
+    if attribute.values is not None and attribute.histogram is None:
+        yield about, "values", listed(attribute.values)
     if attribute.values is not None and attribute.histogram is not None:
         yield about, "values", listed(attribute.values)
         yield about, "records of each value", listed(attribute.histogram.tolist())
     for i, table in enumerate(attribute.tables):
         yield about, f"mask {i}", mask_text(table.spec)
+        if table.channel is not None:
+            yield from _noisy(about, i, table)
+            continue
         stands = "and which of the values, in their order, each stands for"
         yield about, f"masked values by mask {i}", f"{listed(table.labels)}; {stands}"
         small = int(np.count_nonzero((table.joint > 0) & (table.joint < _SMALL)))
@@ -88,6 +94,24 @@ def _tables(summary: Summary, name: str, attribute: AttributeSummary) -> Iterato
         if summary.is_raw(table) and attribute.n_values > 1:
             told += "; no two values are merged, so this is the unmasked table"
         yield about, f"records per masked value and label by mask {i}", told
+
+
+def _noisy(about: str, i: int, table: MaskedTable) -> Iterator[Fact]:
+    yield (
+        about,
+        f"masked values by mask {i}",
+        f"{listed(table.labels)}; each drawn at random, as the mask says",
+    )
+    yield (
+        about,
+        f"records per masked value and label by mask {i}",
+        f"{table.joint.size:,} noisy counts: one draw, and the released records are another",
+    )
+    yield (
+        about,
+        f"epsilon of mask {i}",
+        f"{table_epsilon(table):.4g} (local differential privacy); the draws of one attribute add up",
+    )
 
 
 def _numbers(summary: ScoreSummary, *, masks: bool) -> Iterator[Fact]:
@@ -136,6 +160,10 @@ def _privacy(privacy: SharedPrivacy) -> Iterator[Fact]:
 
 def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     yield "records, and columns that no configuration masks"
+    if not isinstance(summary, ScoreSummary) and any(
+        table.channel is not None for a in summary.attributes.values() for table in a.tables
+    ):
+        yield "the seeds of noise"
     if isinstance(summary, ScoreSummary):
         yield "counts: neither tables nor histograms, nor the number of records"
         yield "values of the label, and values of attributes except those that masks name"
@@ -144,12 +172,19 @@ def _absent(summary: Summary | ScoreSummary) -> Iterator[str]:
     yield "which values of two attributes occur together" + (
         "" if summary.numbers is None else ", except as far as the scores of all attributes together tell"
     )
+    hidden = [name for name, attribute in summary.attributes.items() if attribute.values is None]
+    uncounted = [
+        name
+        for name, attribute in summary.attributes.items()
+        if attribute.values is not None and attribute.histogram is None
+    ]
+    if uncounted:
+        yield f"how often each value of {listed(uncounted)} occurs"
     if summary.label_values is None:
         yield (
             f"the values of the label {summary.label}, except those that masks and masked values name, and "
             "how often each occurs"
         )
-    hidden = [name for name, attribute in summary.attributes.items() if attribute.histogram is None]
     if hidden:
         yield (
             f"the values of {listed(hidden)}, except those that masks and masked values name, and how often "

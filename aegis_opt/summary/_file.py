@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from aegis_opt._files import atomic_path, decoded, read_bytes
 from aegis_opt._json import parse_json
 from aegis_opt._options import is_whole
 from aegis_opt._shown import shown
+from aegis_opt.domain import Kind
 from aegis_opt.errors import SummaryError
 from aegis_opt.privacy import AppliedProtection
 from aegis_opt.problem._margin import IntArray
@@ -27,7 +28,8 @@ from aegis_opt.summary._count_arrays import check_classes, check_n_values, whole
 from aegis_opt.summary._entries import WAY_OUT, check_spec, get_entry, read_configuration
 from aegis_opt.summary._label_masks import read_label_masks
 from aegis_opt.summary._labels import MOST_LABELS
-from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._model import NO_GROUPS, AttributeSummary, MaskedTable, Summary
+from aegis_opt.summary._noisy_tables import noisy_attributes, read_channel
 from aegis_opt.summary._privacy import SharedPrivacy, privacy_document, read_privacy
 from aegis_opt.summary._protected import ProtectedAttribute, ProtectedSummary, ProtectedTable
 from aegis_opt.summary._score_file import read_scores, score_document
@@ -37,8 +39,9 @@ from aegis_opt.summary._summaries import Summaries
 FORMAT = "aegis-opt-summary"
 VERSION = 7
 """Version 1 had no scores. Version 2 had no orders, and no values without a histogram. Version 4 added
-privacy figures, version 5 protected counts, version 6 masked labels and labels that are numbers, version 7
-several labels. The lowest version that holds what a file needs is written, so that older readers read it."""
+privacy figures, version 5 protected counts, version 6 masked labels, labels that are numbers and noisy
+tables, version 7 several labels. The lowest version that holds what a file needs is written, so that older
+readers read it."""
 
 MOST_BYTES = 256 * 2**20
 """The size of a summary file, unpacked."""
@@ -196,10 +199,11 @@ def _label_masks_entry(summary: Summary) -> dict[str, Any]:
 
 
 def _table_entry(table: MaskedTable | ProtectedTable) -> dict[str, Any]:
+    noisy = isinstance(table, MaskedTable) and table.channel is not None
     label_mask = table.label_mask if isinstance(table, MaskedTable) else None
     return {
         "mask": dict(table.spec),
-        "groups": _shorten(table.groups),
+        "groups": None if noisy else _shorten(table.groups),
         "labels": _texts(table.labels),
         "joint": table.joint.tolist(),
         **({} if label_mask is None else {"label_mask": label_mask}),
@@ -238,7 +242,7 @@ def _privacy_entry(privacy: SharedPrivacy | None) -> dict[str, Any]:
 
 
 def _version(summary: Summary) -> int:
-    if summary.label_masks:
+    if summary.label_masks or noisy_attributes(summary):
         return 6
     if summary.privacy is not None:
         return 4
@@ -461,17 +465,18 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     if version < 3 and values is not None and histogram is None:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
+    listed = None if values is None else _values(values, kind, where)
     tables = [
         table if "label_mask" not in written else replace(table, label_mask=written["label_mask"])
         for table, written in zip(
-            _tables(entry, where, kind, n_values, MaskedTable), entry["tables"], strict=True
+            _tables(entry, where, kind, n_values, MaskedTable, listed), entry["tables"], strict=True
         )
     ]
     try:
         return AttributeSummary(
             kind=kind,
             n_values=n_values,
-            values=None if values is None else _values(values, kind, where),
+            values=listed,
             histogram=histogram,
             tables=tuple(tables),
             coarsening=_coarsening(entry["coarsening"], where) if "coarsening" in entry else None,
@@ -482,18 +487,28 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
 
 
 def _tables(
-    entry: Any, where: str, kind: str, n_values: int, make: Callable[[Any, Any, Any, Any], Table]
+    entry: Any,
+    where: str,
+    kind: str,
+    n_values: int,
+    make: Callable[..., Table],
+    values: tuple[Any, ...] | None = None,
 ) -> list[Table]:
-    """Read the masked tables of an attribute."""
+    """Read the masked tables of an attribute; one without groups is noisy, which takes its values."""
     tables = []
     for i, table in enumerate(get_entry(entry, "tables", list, where)):
         what = f"masked table {i} of {where}"
         labels = _masked_values(get_entry(table, "labels", list, what), what, kind)
         spec = get_entry(table, "mask", dict, what)
         check_spec(spec, what)
-        groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
+        noisy = make is MaskedTable and get_entry(table, "groups", (list, dict, type(None)), what) is None
         joint = get_entry(table, "joint", list, what)
         try:
+            if noisy:
+                channel = read_channel(spec, cast("Kind", kind), values, labels, what)
+                tables.append(make(spec, NO_GROUPS, labels, joint, channel=channel))
+                continue
+            groups = _expand(get_entry(table, "groups", (list, dict), what), what, n_values)
             tables.append(make(spec, groups, labels, joint))
         except SummaryError as error:
             raise SummaryError(f"{what}: {error}") from error

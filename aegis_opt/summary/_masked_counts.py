@@ -28,7 +28,8 @@ from aegis_opt.summary._count_arrays import merge_columns, merge_rows
 from aegis_opt.summary._domains import PublicDomains
 from aegis_opt.summary._label_masks import LabelMask
 from aegis_opt.summary._labels import label_of
-from aegis_opt.summary._model import MaskedTable
+from aegis_opt.summary._model import NO_GROUPS, MaskedTable
+from aegis_opt.summary._noisy_tables import draw_noisy_table
 
 J = TypeVar("J", bound=JointCounts | JointMoments)
 T = TypeVar("T")
@@ -193,6 +194,8 @@ def masked_tables(
     The columns are merged by the label mask of the configuration, so there is a table for each distinct pair
     of masks.
     """
+    if label_mask_of:
+        _refuse_noise_with_masked_labels(counted)
     arrangements = counted.arrangements
 
     def table(mask: Mask, attribute: str, joint: JointCounts, configuration: str) -> MaskedTable:
@@ -202,6 +205,17 @@ def masked_tables(
     if not label_mask_of:
         return found, chosen
     return with_masked_labels(found, chosen, label_masks, label_mask_of)
+
+
+def _refuse_noise_with_masked_labels(counted: MaskedCounts) -> None:
+    for name, masks in counted.masks.items():
+        for attribute, mask in masks.items():
+            if isinstance(mask, NoiseMask):
+                raise MaskError(
+                    f"configuration {name!r} adds noise to {attribute!r}, and configuration "
+                    f"{next(iter(counted.label_masks))!r} masks the label: summarise "
+                    "configurations with noise apart from those that mask the label"
+                )
 
 
 def with_masked_labels(
@@ -264,7 +278,14 @@ def _masked_table(
     configuration: str,
     kept_values: bool,
 ) -> MaskedTable:
-    fitted, grouping = fitted_groups(mask, attribute, joint, configuration)
+    fitted = _fitted(mask, attribute, joint, configuration)
+    if isinstance(fitted, NoiseMask):
+        try:
+            spec, channel, noisy = draw_noisy_table(fitted, attribute, joint, arrangement)
+        except MaskError as error:
+            raise MaskError(f"configuration {configuration!r}, {error}") from error
+        return MaskedTable(spec, NO_GROUPS, channel.labels, noisy, channel=channel.matrix)
+    fitted, grouping = fitted_groups(fitted, attribute, joint, configuration)
     groups, labels = grouping.groups, grouping.labels
     if kept_values and joint.coarsening is None:  # else what it names are no values of the source
         mask = fitted
@@ -274,12 +295,19 @@ def _masked_table(
     return MaskedTable(mask.to_spec(), groups, labels, merge_rows(arrangement.of(joint.table), groups))
 
 
+def _fitted(mask: Mask, attribute: str, joint: JointCounts | JointMoments, configuration: str) -> Mask:
+    try:
+        return fitted_attribute(mask, attribute, joint)
+    except MaskError as error:
+        raise MaskError(f"configuration {configuration!r}, {error}") from error
+
+
 def fitted_groups(
     mask: Mask, attribute: str, joint: JointCounts | JointMoments, configuration: str
 ) -> tuple[Mask, Grouping]:
     """Fit a mask to an attribute, and group its values; an error names the configuration."""
+    fitted = _fitted(mask, attribute, joint, configuration)
     try:
-        fitted = fitted_attribute(mask, attribute, joint)
         return fitted, group_attribute(fitted, attribute, joint.domain)
     except MaskError as error:
         raise MaskError(f"configuration {configuration!r}, {error}") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._channels import checked_channel
 from aegis_opt._display import Card, Displayed
 from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
@@ -30,6 +31,7 @@ from aegis_opt.summary._count_arrays import (
     whole_numbers,
 )
 from aegis_opt.summary._label_masks import LabelMask, check_label_mask_of, check_label_masks
+from aegis_opt.summary._noisy_tables import configuration_epsilons, noisy_attributes, shared_epsilon
 from aegis_opt.summary._order import check_order, positions_of
 from aegis_opt.summary._privacy import SharedPrivacy
 from aegis_opt.summary._scores import ScoreSummary, SharedScore
@@ -58,6 +60,9 @@ class MaskedTable(SharedData):
         Records per masked value and class; per masked class where the label is masked.
     label_mask : int, optional
         By which of the summary's label masks the columns are merged; None where the label is not masked.
+    channel : array_like of float, shape (n_groups, n_values), optional
+        Where the mask adds noise: channel[g, a] is the probability that value a becomes masked value g.
+        There are no groups then, and the counts are one draw.
     """
 
     spec: Mapping[str, Any]
@@ -65,13 +70,15 @@ class MaskedTable(SharedData):
     labels: tuple[Any, ...]
     joint: IntArray
     label_mask: int | None = None
+    channel: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._convert(
             spec=MappingProxyType(dict(self.spec)),
-            groups=whole_numbers(self.groups, "groups", ndim=1),
+            groups=whole_numbers(self.groups, "groups", ndim=1) if self.channel is None else NO_GROUPS,
             labels=tuple(self.labels),
             joint=whole_counts(self.joint, "joint table", ndim=2),
+            channel=None if self.channel is None else _checked_channel(self.channel, self.groups),
         )
 
     @property
@@ -82,7 +89,18 @@ class MaskedTable(SharedData):
     @property
     def keeps_every_value(self) -> bool:
         """Whether no two values share a group: the unmasked joint table, unless the label is masked."""
-        return self.n_groups == len(self.groups)
+        return self.channel is None and self.n_groups == len(self.groups)
+
+
+NO_GROUPS: IntArray = np.zeros(0, dtype=np.int64)
+"""The groups of a noisy table."""
+
+
+def _checked_channel(channel: object, groups: object) -> FloatArray:
+    """Check the channel of a noisy table."""
+    if len(np.atleast_1d(np.asarray(groups))):
+        raise SummaryError("a masked table has groups or a channel, not both")
+    return checked_channel(channel, "the channel of a noisy table", error=SummaryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +148,8 @@ class AttributeSummary(SharedData):
         """Whether the last value is known to be the missing one: by the values, or by a masked table."""
         if self.values is not None:
             return self.values[-1] is None
-        return any(table.labels[table.groups[-1]] is None for table in self.tables)
+        exact = [table for table in self.tables if table.channel is None]
+        return any(table.labels[table.groups[-1]] is None for table in exact)
 
     @property
     def has_default_order(self) -> bool:
@@ -281,12 +300,12 @@ class Summary(SharedData, Displayed):
         return tables[self.configurations[configuration][attribute]]
 
     def unmasked(self) -> list[tuple[str, str]]:
-        """List each (configuration, attribute) whose table is the raw table: it keeps all values apart.
+        """List each (configuration, attribute) whose table keeps every value apart.
 
-        Where the label is masked, it keeps all classes apart, too.
+        It is the raw table, unless the configuration masks the label (`is_raw`).
         """
         open_tables = {
-            name: {i for i, table in enumerate(attribute.tables) if self.is_raw(table)}
+            name: {i for i, table in enumerate(attribute.tables) if table.keeps_every_value}
             for name, attribute in self.attributes.items()
             if attribute.n_values > 1
         }
@@ -350,9 +369,18 @@ class Summary(SharedData, Displayed):
         """
         # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
         distinct = {
-            (table.groups.tobytes(), table.label_mask, table.joint.tobytes()): table for table in tables
+            (
+                table.groups.tobytes(),
+                table.label_mask,
+                table.joint.tobytes(),
+                b"" if table.channel is None else table.channel.tobytes(),
+            ): table
+            for table in tables
         }
-        views = [View(t.groups, t.joint, self.label_groups(t)) for t in distinct.values()]
+        views = [
+            View(t.groups if t.channel is None else None, t.joint, self.label_groups(t), channel=t.channel)
+            for t in distinct.values()
+        ]
         masked = all(table.label_mask is not None for table in tables)
         if label_counts and masked and self.label_counts is not None:
             views.append(View(np.zeros_like(tables[0].groups), self.label_counts[None]))
@@ -367,7 +395,9 @@ class Summary(SharedData, Displayed):
             attribute, kind, values (how many the tables have), tables (distinct masks), histogram (shared?),
             unmasked_by (how many configurations release it as it is), distinct (how many values the source
             has), warning (what reading it with fewer values changes, or empty), values_shared (are the values
-            listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells).
+            listed?) and order ("ascending", "given" or "nominal": what the order of the rows tells). Where
+            masks add noise, also epsilon: local differential privacy of all noisy tables of the attribute
+            together.
         """
         open_in = pd.Series([name for _, name in self.unmasked()], dtype=object).value_counts()
         rows = [
@@ -387,7 +417,19 @@ class Summary(SharedData, Displayed):
         ]
         columns = ["attribute", "kind", "values", "tables", "histogram", "unmasked_by", "distinct", "warning"]
         columns += ["values_shared", "order"]
-        return pd.DataFrame(rows, columns=columns)
+        report = pd.DataFrame(rows, columns=columns)
+        if noisy_attributes(self):
+            report["epsilon"] = [shared_epsilon(attribute) for attribute in self.attributes.values()]
+        return report
+
+    def epsilons(self) -> dict[str, float]:
+        """Return the epsilon of local differential privacy that each configuration gives a record.
+
+        It is the sum over the attributes whose masks add noise, and infinite where none does; see
+        `aegis_opt.Configuration.epsilon`. The records that are released are drawn anew: for a reader of both,
+        the summary's epsilon and the release's add up.
+        """
+        return configuration_epsilons(self)
 
     def facts(self) -> pd.DataFrame:
         """List all that a stranger learns from the file, and at the end what is not in it.
@@ -517,6 +559,9 @@ class Summary(SharedData, Displayed):
             what = f"masked table {i} of {where}"
             totals = self._label_totals(table, what)
             shape = (table.n_groups, len(totals))
+            if table.channel is not None:
+                _check_noisy(table, n, shape, totals, what)
+                continue
             if len(table.groups) != n or table.joint.shape != shape:
                 raise SummaryError(
                     f"{what} has groups for {len(table.groups)} of {n} values and counts of shape "
@@ -549,3 +594,24 @@ class Summary(SharedData, Displayed):
 
 def _label_mask_text(index: int | None) -> str:
     return "no label mask" if index is None else f"the label mask {shown(index)}"
+
+
+def _check_noisy(
+    table: MaskedTable, n_values: int, shape: tuple[int, int], label_counts: IntArray, what: str
+) -> None:
+    """Refuse a noisy table whose parts do not fit each other."""
+    assert table.channel is not None
+    if table.label_mask is not None:
+        raise SummaryError(f"{what} is noisy and of a masked label, which do not go together")
+    if table.channel.shape != (shape[0], n_values) or table.joint.shape != shape:
+        raise SummaryError(
+            f"{what} has a channel of shape {table.channel.shape} and counts of shape {table.joint.shape}, "
+            f"where {(shape[0], n_values)} and {shape} were expected"
+        )
+    if not np.array_equal(table.joint.sum(axis=0), label_counts):
+        raise SummaryError(
+            f"totals disagree: {what} has {shown(table.joint.sum(axis=0).tolist())} records per class, the "
+            f"label has {shown(label_counts.tolist())}"
+        )
+    if ((table.channel.max(axis=1) == 0) & (table.joint.sum(axis=1) > 0)).any():
+        raise SummaryError(f"{what} has records of a masked value that its mask never gives")

@@ -25,6 +25,7 @@ from aegis_opt.sources._pairs import CountableRecords, IntArray
 from aegis_opt.summary._label_masks import LabelMask
 from aegis_opt.summary._masked_counts import MaskedMoments, each_mask, fitted_groups
 from aegis_opt.summary._model import Summary
+from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._scores import MeasuredAttribute, Number, ScoreSummary, SharedScore
 
 SCORES = ("r2_gcv", "r2_cv")
@@ -87,6 +88,7 @@ class NumbersToShare:
         arrangements: Mapping[str, Arrangement],
     ) -> ScoreSummary:
         """Score the configurations of a summary by the records that it was made of."""
+        refuse_noise(summary, "scores are computed for")
         masked = {
             name: [
                 MergedValues(

@@ -8,6 +8,7 @@ import pandas as pd
 
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption
+from aegis_opt.masks import NoiseMask
 from aegis_opt.privacy import DifferentialPrivacy, Protection
 from aegis_opt.scores._masked_records import Refinement
 from aegis_opt.summary._count_arrays import merge_rows
@@ -51,6 +52,13 @@ def protected_summary(
     counted: MaskedCounts, protection: Protection, values: bool | Collection[str]
 ) -> ProtectedSummary:
     """Protect the table of the common refinement of all masks of each attribute, and merge its rows."""
+    for name, masks in counted.masks.items():
+        for attribute, mask in masks.items():
+            if isinstance(mask, NoiseMask):
+                raise InvalidOption(
+                    f"configuration {name!r} adds noise to {attribute!r}, and counts are protected once: "
+                    "leave out protect and epsilon, or mask it without noise"
+                )
     if counted.label_masks:
         raise InvalidOption(
             f"configuration {next(iter(counted.label_masks))!r} masks the label {counted.counts.label!r}, "

@@ -35,6 +35,7 @@ from aegis_opt.summary._masked_counts import (
     open_labels,
 )
 from aegis_opt.summary._model import AttributeSummary, MaskedTable, Summary, coarsening_text
+from aegis_opt.summary._noisy_tables import refuse_noise
 from aegis_opt.summary._numbers import NumbersToShare
 from aegis_opt.summary._privacy import RulesToShare, SharedPrivacy
 from aegis_opt.summary._protect import protected_summary, wanted_protection
@@ -396,13 +397,17 @@ def summarize(
         reporting(progress, "reading") as report,
         open_labels(source, views, given, policy, memory, report, orders, public) as counted,
     ):
-        _check_names(counted[0], listed)
+        _check_names(counted, listed)
         if not public.required:  # else the values are public, not those of persons
             _check_identifiers(counted[0], listed)
         if protection is not None and isinstance(counted[0], MaskedCounts):
             return protected_summary(counted[0], protection, listed.values)
         privacy = None if to_share is None else to_share.shared(source, report)
         found = _summarised(counted, shares, listed, numbers, privacy, report)
+    if several:
+        for one in found.values():
+            if isinstance(one, Summary):
+                refuse_noise(one, "several labels are summarised together for")
     return Summaries(found) if several else next(iter(found.values()))
 
 
@@ -481,15 +486,13 @@ def _named(option: str, given: object) -> bool | frozenset[str]:
     return frozenset(instance(option, name, str, "list names of attributes") for name in given)
 
 
-def _check_names(counted: MaskedCounts | MaskedMoments, listed: _Listed) -> None:
-    """Refuse names that no attribute has."""
-    attributes = counted.counts.attributes
+def _check_names(counted: Sequence[MaskedCounts | MaskedMoments], listed: _Listed) -> None:
+    """Refuse names that no attribute has; a label that is masked counts as one, with its histogram."""
+    attributes = counted[0].counts.attributes
+    masked = {c.counts.label for c in counted if isinstance(c, MaskedCounts) and c.label_masks}
     for option, names in listed._asdict().items():
         if isinstance(names, frozenset):
-            known = set(attributes)
-            if option == "histograms" and isinstance(counted, MaskedCounts) and counted.label_masks:
-                known.add(counted.counts.label)
-            for name in names - known:
+            for name in names - set(attributes) - (masked if option == "histograms" else set()):
                 raise UnknownColumn("attribute", name, attributes, f"It was named in {option}.")
 
 
@@ -532,7 +535,8 @@ def summary_of(
     attributes: dict[str, AttributeSummary] = {}
     for attribute, joint in counts.attributes.items():
         with_counts = includes(histograms, attribute)
-        with_values = with_counts or includes(values, attribute)
+        noisy = any(table.channel is not None for table in tables[attribute])  # it names them anyway
+        with_values = with_counts or includes(values, attribute) or noisy
         attributes[attribute] = _attribute_summary(
             joint, tables[attribute], arrangements[attribute], with_counts, with_values
         )

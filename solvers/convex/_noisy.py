@@ -84,8 +84,7 @@ def _equations(system: NoisySystem) -> tuple[FloatArray, FloatArray]:
     """All exact totals A x = b over the cells of all blocks, one after the other."""
     if system.A is not None:
         return np.concatenate(list(system.A), axis=1), system.b
-    blocks, n = system.open.shape
-    return np.asarray(np.kron(np.eye(blocks), np.ones((1, n))), dtype=np.float64), system.totals
+    return np.asarray(np.kron(np.eye(len(system.open)), system.rows), dtype=np.float64), system.rights.ravel()
 
 
 def _run(
@@ -127,7 +126,7 @@ def _run(
 
 def _met(system: NoisySystem, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
     """Move cells that nearly meet the totals to them."""
-    if system.A is None:
+    if system.A is None and len(system.rows) == 1:
         sums = x.sum(axis=1)
         scaled: FloatArray = (
             x * np.divide(system.totals, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
@@ -145,14 +144,12 @@ def _polished(
 ) -> tuple[FloatArray, FloatArray | None] | None:
     """Take the last digits by Newton's method; also the multipliers. None where there is no room."""
     if system.A is None:
-        done = np.zeros_like(x)
+        done, multipliers = np.zeros_like(x), np.zeros_like(system.rights)
         for i in np.flatnonzero(system.totals > 0).tolist():
-            one = _active_set(
-                system.T, system.J[i], np.ones((1, x.shape[1])), system.totals[i : i + 1], x[i],
-                system.open[i], kind, deadline,
-            )  # fmt: skip
-            done[i] = one[0]
-        return done, None
+            done[i], multipliers[i] = _active_set(
+                system.T, system.J[i], system.rows, system.rights[i], x[i], system.open[i], kind, deadline
+            )
+        return done, None if len(system.rows) == 1 else multipliers
     if x.size > LARGEST_POLISHED:
         return None
     T = np.asarray(np.kron(np.eye(len(x)), system.T), dtype=np.float64)

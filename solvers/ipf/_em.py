@@ -83,16 +83,16 @@ def fit_noisy(
 ) -> NoisyFit:
     """Fit the cells of a system."""
     if system.A is None:
-        x, iterations = most_likely(
+        return most_likely(
             system.T,
             system.J,
-            system.totals,
+            system.rights,
             system.open,
+            system.rows,
             max_iterations=max_iterations,
             accelerate=accelerate,
             deadline=deadline,
         )
-        return NoisyFit(x, None, iterations)
     start = _interior_start(system)
     totals = _AllTotals(system.A, system.b / system.records, system.open)
     x, v, steps = _interior_point(
@@ -104,42 +104,51 @@ def fit_noisy(
 def most_likely(
     T: FloatArray,
     J: FloatArray,
-    totals: FloatArray,
+    rights: FloatArray,
     opened: BoolArray | None = None,
+    rows: FloatArray | None = None,
     *,
     max_iterations: int = 10_000,
     accelerate: bool = True,
     deadline: float = math.inf,
-) -> tuple[FloatArray, int]:
-    """Most likely cells x (B, n) of noisy counts J (B, M) with sum(x[i]) = totals[i]; also the iterations.
+) -> NoisyFit:
+    """Most likely cells x (B, n) of noisy counts J (B, M) under exact totals: rows (R, n) x = rights (B, R).
 
-    The rows of J are independent problems with one channel T (M, n), whose columns have the same sum.
+    The blocks, rows of J, are independent problems with one channel T (M, n), whose columns have the same
+    sum. The first exact total is that of all cells, by default the only one.
 
     Examples
     --------
     >>> T = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> most_likely(T, np.array([[60.0, 40.0]]), np.array([100.0]))[0].round(6).tolist()
+    >>> most_likely(T, np.array([[60.0, 40.0]]), np.array([[100.0]])).x.round(6).tolist()
     [[70.0, 30.0]]
     """
     n = T.shape[1]
     opened = np.ones((len(J), n), dtype=bool) if opened is None else opened
-    found, most = np.zeros((len(J), n)), 0
+    rows = np.ones((1, n)) if rows is None else rows
+    totals = rights[:, 0]
+    found, multipliers, most = np.zeros((len(J), n)), np.zeros(rights.shape), 0
     todo = np.flatnonzero((totals > 0) & (J.sum(axis=1) > 0))
     size = max(1, _MOST_FLOATS // (n * max(n, len(T))))
     for first in range(0, len(todo), size):
         part = todo[first : first + size]
         shares, cells = J[part] / totals[part, None], opened[part]
-        x = cells / cells.sum(axis=1, keepdims=True)
-        limit = min(FIRST_PASSES, max_iterations) if accelerate else max_iterations
-        x, passes = _maximise_expectation(T, shares, x, limit, deadline)
+        even = cells / cells.sum(axis=1, keepdims=True)
+        x, passes, limit = even, 0, 0
+        if len(rows) == 1:  # other totals do not hold after a pass
+            limit = min(FIRST_PASSES, max_iterations) if accelerate else max_iterations
+            x, passes = _maximise_expectation(T, shares, x, limit, deadline)
         if passes == limit < max_iterations and time.monotonic() < deadline:
-            x = 0.9 * x + 0.1 * cells / cells.sum(axis=1, keepdims=True)
-            ones = _BlockTotals(cells)
-            x, _, steps = _interior_point(T, shares, x, cells, ones, max_iterations - passes, deadline)
+            known = _BlockTotals(rows, rights[part] / totals[part, None], cells)
+            x = 0.9 * x + 0.1 * even
+            x, v, steps = _interior_point(T, shares, x, cells, known, max_iterations - passes, deadline)
+            multipliers[part] = v
             passes += steps
-        found[part] = x * (totals[part] / x.sum(axis=1))[:, None]
+        if len(rows) == 1:
+            x = x / x.sum(axis=1, keepdims=True)
+        found[part] = x * totals[part, None]
         most = max(most, passes)
-    return found, most
+    return NoisyFit(found, multipliers if len(rows) > 1 else None, most)
 
 
 def _maximise_expectation(
@@ -157,37 +166,53 @@ def _maximise_expectation(
 
 
 class _BlockTotals:
-    """One equation per block: its cells sum to 1. The blocks are independent of each other."""
+    """Equations rows x = rights of each block, the first one of all cells, which sum to 1."""
 
-    def __init__(self, cells: BoolArray) -> None:
-        self.cells = cells.astype(np.float64)
-        self.start = np.zeros(len(cells))
+    def __init__(self, rows: FloatArray, rights: FloatArray, cells: BoolArray) -> None:
+        self.rows, self.rights, self.cells = rows, rights, cells
+        self.A = rows[None] * cells[:, None, :]
+        self.start = np.zeros(rights.shape)
 
     def keep(self, chosen: BoolArray) -> _BlockTotals:
         """The same for some of the blocks."""
-        return _BlockTotals(self.cells[chosen] > 0)
+        return _BlockTotals(self.rows, self.rights[chosen], self.cells[chosen])
 
     def priced(self, v: FloatArray) -> FloatArray:
         """A'v."""
-        return v[:, None] * self.cells
+        priced: FloatArray = (v @ self.rows) * self.cells
+        return priced
 
     def missing(self, x: FloatArray) -> FloatArray:
         """Return what is missing: b - A x."""
-        left: FloatArray = 1.0 - (x * self.cells).sum(axis=1)
+        left: FloatArray = self.rights - (x * self.cells) @ self.rows.T
         return left
 
     def solve(self, H: FloatArray, right: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solve H dx + A'dv = right, A dx = missing."""
-        both = np.linalg.solve(H, np.stack([right, self.cells], axis=2))
-        free, toward = both[:, :, 0], both[:, :, 1]
-        dv = ((free * self.cells).sum(axis=1) - missing) / (toward * self.cells).sum(axis=1)
-        return free - dv[:, None] * toward, dv
+        """Solve H dx + A'dv = right, A dx = missing, by Schur complements, which can be singular."""
+        both = np.linalg.solve(H, np.concatenate([right[:, :, None], self.A.transpose(0, 2, 1)], axis=2))
+        free, toward = both[:, :, 0], both[:, :, 1:]
+        needed = (self.A @ free[:, :, None])[:, :, 0] - missing
+        schur = self.A @ toward
+        if schur.shape[1] == 1:
+            dv = needed / schur[:, :, 0]
+        else:
+            place = np.arange(schur.shape[1])
+            ridged = schur.copy()
+            ridged[:, place, place] += _RIDGE * schur[:, place, place].max(axis=1, keepdims=True)
+            found = np.linalg.solve(ridged, needed[:, :, None])
+            for _ in range(2):  # what the ridge leaves
+                found = found + np.linalg.solve(ridged, needed[:, :, None] - schur @ found)
+            dv = np.asarray(found[:, :, 0], dtype=np.float64)
+        return free - (toward @ dv[:, :, None])[:, :, 0], dv
 
     def shortfall(self, g: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray:
         """Bound, for each block, on how much more likely a record can become."""
-        del v
-        best = np.where(self.cells > 0, g, -np.inf).max(axis=1)
-        bound: FloatArray = np.abs(best - (g * x).sum(axis=1)) + np.abs(self.missing(x))
+        if len(self.rows) == 1:
+            best = np.where(self.cells, g, -np.inf).max(axis=1)
+        else:
+            over = np.where(self.cells, g - v @ self.rows, 0.0).max(axis=1)
+            best = (v * self.rights).sum(axis=1) + np.maximum(over, 0.0)
+        bound: FloatArray = np.abs(best - (g * x).sum(axis=1)) + np.abs(self.missing(x)).max(axis=1)
         return bound
 
     def shared(self, values: FloatArray) -> FloatArray:
@@ -271,8 +296,10 @@ def _interior_point(
         stalled[left] = np.where(shortfall < 0.9 * least[left], 0, stalled[left] + 1)
         better = shortfall < least[left]
         found[left[better]], least[left[better]] = x[better], shortfall[better]
-        if isinstance(totals, _AllTotals):
-            found_v = v if better[0] else found_v
+        if isinstance(totals, _BlockTotals):
+            found_v[left[better]] = v[better]
+        elif better[0]:
+            found_v = v
         goes_on = (least[left] > ENOUGH) & (stalled[left] <= _STALLED)
         if not goes_on.any() or time.monotonic() > deadline:
             return found, found_v, step
@@ -306,7 +333,7 @@ def _interior_point(
             np.minimum(1.0, _TO_THE_BOUND * _reach(now, change, totals)) for now, change in ((x, dx), (z, dz))
         )
         x, z = x + np.where(opened, primal * dx, 0.0), z + dual_step * dz
-        v = v + (dual_step[:, 0] if isinstance(totals, _BlockTotals) else dual_step[0, 0]) * dv
+        v = v + (dual_step if isinstance(totals, _BlockTotals) else dual_step[0, 0]) * dv
     return found, found_v, min(max_steps, _MOST_STEPS)
 
 

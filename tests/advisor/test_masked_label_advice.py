@@ -115,7 +115,9 @@ def test_a_single_view_of_a_masked_label_is_degenerate(clinic: ao.datasets.Datas
     advice = ao.advise(summary, "mi", scope="single")
     assert advice.best is None
     assert advice.reason.startswith("degenerate")
-    assert summary.unmasked() == []
+    assert summary.unmasked() == [("a", "age"), ("b", "age")]
+    assert not any(map(summary.is_raw, summary.attributes["age"].tables))
+    assert "some configuration that masks the label leaves age unmasked" in " ".join(str(summary).split())
     assert any(text.startswith("proved: ") and " b first" in text for text in advice.warnings)
 
 

@@ -24,10 +24,14 @@ import aegis_opt as ao
 from aegis_opt.cli import main
 from aegis_opt.privacy import KAnonymity, TCloseness
 
+LABEL = ao.Generalize([["low", [0, 1]], ["high", [2]]])
+
 
 @functools.cache
 def base_documents() -> list[str]:
-    """Return whole summaries as JSON: with and without histograms, with scores, coarsened, and protected."""
+    """Return whole summaries as JSON: with and without histograms, with scores, coarsened, protected,
+    and with masked labels.
+    """
     texts = []
     with folder() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -40,6 +44,8 @@ def base_documents() -> list[str]:
             (PEOPLE, "health", place / "c.json", {"rules": [KAnonymity(2), TCloseness(0.5)]}),
             (many, "y", {"c": {"x": ao.Suppress()}, "open": {}}, {"max_values": 10}),
             (PEOPLE, "health", place / "c.json", {"protect": ao.privacy.ControlledRounding(2, seed=0)}),
+            (many, "y", {"c": {"x": ao.Blur(9), "y": LABEL}, "d": {"x": ao.Blur(5), "y": ao.KeepTop(1)}}, {}),
+            (many, "y", {"c": {"x": ao.Blur(9), "y": LABEL}, "d": {"x": ao.Blur(5)}}, {"share": "both"}),
         ]
         for source, label, masks, options in sources:
             ao.summarize(source, label, masks, **options).save(place / "s.json")
@@ -73,7 +79,7 @@ def change_sizes(rng: random.Random, document: Any) -> None:
         case 3:  # consistent, but large
             records = rng.choice((10**5, 10**7, 2**52, 2**53, 2**62, 10**30))
             n = min(abs(n), records)
-            classes = len(document["label"]["values"])
+            classes = len(document["label"]["values"] or document["label"]["masks"][0]["groups"])
             document["label"]["counts"] = [records] * classes
             attribute.update(n_values=n, values=None, histogram=None)
             lump = {"mask": {"function": "suppress"}, "groups": {"runs": [[0, n]]}, "labels": ["*"]}

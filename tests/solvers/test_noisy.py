@@ -193,9 +193,9 @@ def test_many_columns_are_fitted_as_one_by_one() -> None:
     T = randomized_response(6, 1.0)
     J = rng.multinomial(300, rng.dirichlet(np.ones(6)), size=30).astype(float)
     J[3] = 0
-    together = most_likely(T, J, J.sum(axis=1))[0]
-    for one, row in zip(J, together, strict=True):
-        np.testing.assert_allclose(most_likely(T, one[None], one[None].sum(axis=1))[0][0], row, atol=1e-7)
+    together = most_likely(T, J, J.sum(axis=1, keepdims=True)).x
+    for one, row in zip(J[:, None], together, strict=True):
+        np.testing.assert_allclose(most_likely(T, one, one.sum(axis=1, keepdims=True)).x[0], row, atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from aegis_opt.masks import (
     Bucketize,
     Generalize,
     Identity,
+    KeepTop,
     Prefix,
     RandomizedResponse,
     Suppress,
@@ -91,6 +92,19 @@ def test_the_saved_summary_is_the_same_file(spark, parquet, tmp_path):
             summary = summarize(source, "label", configurations, max_values=1000)
         summary.save(tmp_path / f"{name}.json")
     assert (tmp_path / "duckdb.json").read_bytes() == (tmp_path / "spark.json").read_bytes()
+
+
+def test_masked_labels_on_the_cluster(spark, parquet, tmp_path):
+    masks = {"price": Bucketize(width=5), "label": Generalize([["low", [0, 1]], ["high", [2, 3, None]]])}
+    configurations = {"a": masks, "b": {"price": Bucketize(width=10), "label": KeepTop(2)}}
+    for name, source in (("duckdb", parquet), ("spark", spark.read.parquet(parquet))):
+        summary = summarize(source, "label", configurations, share="both", scores=["r2_gcv"])
+        assert summary.label_values is None
+        summary.save(tmp_path / f"{name}.json")
+    assert (tmp_path / "duckdb.json").read_bytes() == (tmp_path / "spark.json").read_bytes()
+    ours = apply_configuration(duckdb.read_parquet(parquet), masks).to_arrow_table()
+    theirs = apply_configuration(spark.read.parquet(parquet), masks).toArrow()
+    assert Counter(theirs.column("label").to_pylist()) == Counter(ours.column("label").to_pylist())
 
 
 def test_a_million_values(spark):

@@ -156,6 +156,28 @@ def test_an_unfit_mask_of_the_label_names_configuration_and_column(frame: pd.Dat
         ao.summarize(frame, "health", CONFIGURATIONS, order={"health": ["VP", "P", "M", "G", "VG"]})
 
 
+def test_each_of_several_labels_has_masks_of_its_own(frame: pd.DataFrame) -> None:
+    people = frame.assign(region=(frame["age"] % 4).astype(str))
+    regions = sorted(people["region"].unique())
+    merged = ao.Generalize({"first": regions[:1], "others": regions[1:]})
+    configurations = {
+        "one": {"age": ao.Blur(10), "health": ILL_WELL, "region": merged},
+        "two": {"age": ao.Blur(20), "region": merged},
+    }
+    both = ao.summarize(people, ["health", "region"], configurations)
+    for label in ("health", "region"):
+        others = {"health", "region"} - {label}
+        alone = {
+            name: {a: mask for a, mask in masks.items() if a not in others}
+            for name, masks in configurations.items()
+        }
+        assert both[label] == ao.summarize(people, label, alone)
+    assert both["region"].label_values is None
+    assert both["health"].label_values is not None
+    named = ao.summarize(people, ["health", "region"], configurations, ["region"])
+    assert named["region"].label_values == tuple(regions)
+
+
 def test_masks_of_a_label_that_is_read_otherwise_are_refused() -> None:
     people = pd.DataFrame({"a": range(60), "y": np.linspace(0.5, 9.25, 60)})
     masked = {"c": {"a": ao.Blur(5), "y": ao.Bucketize(width=3)}}

@@ -288,7 +288,7 @@ def _translated(
                 reference.set("table", exp.to_identifier("s"))
     if DIALECTS[dialect] != "duckdb":  # the call is for DuckDB, see `is_nan`
         for test in list(query.find_all(exp.IsNan)):
-            if isinstance(test.this, exp.Atan2):
+            if isinstance(test.this, exp.Exp):
                 test.set("this", test.this.this)
     if DIALECTS[dialect] in ("postgres", "snowflake"):  # they have no isnan, but NaN equals itself
         nan = exp.cast(exp.Literal.string("NaN"), "double")
