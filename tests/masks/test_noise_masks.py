@@ -107,9 +107,9 @@ def test_the_missing_value_of_numbers_stays_missing() -> None:
 
 @pytest.mark.parametrize("mask", [m for m in MASKS if m.declared], ids=repr)
 def test_draws_have_the_distribution_of_the_channel(mask) -> None:
-    """Counts of 40,000 draws: within 5 standard deviations of the mean, for every masked value."""
+    """Counts of 10,000 draws: within 5 standard deviations of the mean, for every masked value."""
     domain = Domain.of(range(-3, 13)) if isinstance(mask, ao.AddNoise) else Domain.of(mask.listed())
-    channel, draws = mask.channel(domain), 40_000
+    channel, draws = mask.channel(domain), 10_000
     for a in range(len(domain)):
         uniform = uniforms(f"{a}", draws)
         found = np.bincount(mask.drawn(domain, np.full(draws, a), uniform), minlength=len(channel.labels))

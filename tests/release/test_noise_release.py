@@ -11,7 +11,7 @@ import aegis_opt as ao
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, MaskError
 
-N = 8_000
+N = 4_000
 MASKS = {
     "age": ao.AddNoise("geometric", epsilon=2, seed=1),
     "colour": ao.RandomizedResponse(epsilon=1, seed=1),
