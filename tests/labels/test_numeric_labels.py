@@ -76,7 +76,7 @@ def test_every_path_gives_the_scores_and_measures_of_the_rows(source: Any) -> No
         expected = LinearRegression().fit(X, frame["y"]).score(X, frame["y"])
         assert shared.scores["r2"].values[name] == pytest.approx(expected, abs=1e-9)
         for attribute in "abc":
-            own = X[[column for column in X if column.startswith(f"{attribute}_")]]
+            own = X[[column for column in X if str(column).startswith(f"{attribute}_")]]
             expected = LinearRegression().fit(own, frame["y"]).score(own, frame["y"])
             mask = shared.configurations[name][attribute]
             assert shared.attributes[attribute].measures["eta2"][mask] == pytest.approx(expected, abs=1e-9)

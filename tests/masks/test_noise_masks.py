@@ -127,9 +127,10 @@ def test_fitting_declares_what_the_column_has() -> None:
             "b": ao.Pram([[0.9, 0.2], [0.1, 0.8]]),
         },
     )
-    assert (fitted["age"].low, fitted["age"].high) == (3, 9)
-    assert fitted["colour"].domain == ("blue", "red", None)
-    assert fitted["b"].values == (False, True)
+    age, colour, b = (vars(fitted[name]) for name in ("age", "colour", "b"))
+    assert (age["low"], age["high"]) == (3, 9)
+    assert colour["domain"] == ("blue", "red", None)
+    assert b["values"] == (False, True)
     assert fitted.epsilon() == pytest.approx(2 + 1 + math.log(8))
     assert ao.fit_configuration(frame, fitted) == fitted
 

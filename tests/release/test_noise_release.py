@@ -10,6 +10,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, MaskError
+from aegis_opt.masks._noise import NoiseMask
 
 N = 4_000
 MASKS = {
@@ -76,6 +77,7 @@ def test_records_have_the_distribution_of_the_channel(frame: pd.DataFrame) -> No
     masked = ao.apply_configuration(frame, MASKS)
     for name, mask in ao.fit_configuration(frame, MASKS).items():
         domain = Domain.of(frame[name].tolist())
+        assert isinstance(mask, NoiseMask)
         channel = mask.channel(domain)
         for a, value in enumerate(domain.to_list()):
             chosen = frame[name].isna() if value is None else frame[name] == value
