@@ -392,7 +392,8 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     except MemoryError:
         where = files[0].parent
         raise ResultsError(f"{where} needs more memory than this process may use: compare less") from None
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
+        _database.cache_clear()  # an error inside DuckDB makes the whole database refuse all that follows
         if len(files) > 1:  # find the one to blame
             for file in files:
                 read_parquet([file], table)

@@ -56,7 +56,7 @@ def readable(description: str) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
         raise SourceError(
             f"{description} cannot be masked: {first_lines(error)}. Correct the source, or read it yourself "
             "and pass a pandas, polars or Arrow table"

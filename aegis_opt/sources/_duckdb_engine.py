@@ -194,7 +194,7 @@ class _DuckDBRecords(Records):
                 f"{self.description}: the memory allowed is too little to count it "
                 f"({first_lines(error)}): raise memory"
             ) from error
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
             raise SourceError(
                 f"{self.description} cannot be read: {first_lines(error)}. {self._way_out}"
             ) from error

@@ -73,7 +73,7 @@ class ParquetTable(SourceTable):
         with open_database() as connection:
             try:
                 schemas = [_schema(connection, path) for path in self.paths]
-            except duckdb.Error as error:
+            except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
                 raise SourceError(
                     f"{self.description} cannot be read as Parquet ({first_lines(error)}): the file is "
                     "damaged, cut short or of another format; get a whole copy, or leave it out"

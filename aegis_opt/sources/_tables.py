@@ -75,7 +75,7 @@ class RelationTable(SourceTable):
 
         try:
             names = list(self.relation.columns)
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
             raise SourceError(
                 f"{self.description} cannot be read: {first_lines(error)}; is its connection open, and "
                 "what it reads still there?"

@@ -164,6 +164,18 @@ def test_a_file_that_was_cut_short_is_named(done, table) -> None:
     assert (len(again.advice), len(again.reconstructions), len(again.rankings)) == (8, 8, 8)
 
 
+def test_a_damaged_byte_is_told_and_harms_no_other_folder(done, reference) -> None:
+    """Damaged names of columns are part of DuckDB's message, which is then no text."""
+    victim = next((done / "rankings").glob("*.parquet"))
+    whole = victim.read_bytes()
+    first = whole.index(b"configuration", whole.index(b"schema"))
+    for place in range(first, first + 13, 4):
+        victim.write_bytes(whole[:place] + b"\xb7" + whole[place + 1 :])
+        with pytest.raises(ResultsError, match=f"{victim.name}: cut short or no results file"):
+            load_results(done)
+    load_results(reference)
+
+
 def test_a_file_of_something_else_is_named(done) -> None:
     import duckdb
 
