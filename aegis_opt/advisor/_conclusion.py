@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from aegis_opt._display import FEW, Card
-from aegis_opt.advisor._numbers import bounds_text, decimals_for, is_lower_bound, number_text, title_of
+from aegis_opt.advisor._numbers import (
+    bounds_text,
+    bounds_title,
+    decimals_for,
+    is_lower_bound,
+    number_text,
+    title_of,
+)
 from aegis_opt.summary import ProtectedSummary
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ def card_of(advice: Advice, most: int | None = FEW) -> Card:
     if by == "pud":
         number = "deviation, at least" if is_lower_bound(ranking) else "deviation"
     bounded = bool(ranking[["pud_low", "pud_high"]].notna().any(axis=None))
-    columns = ["rank", "configuration", number, *(["proved bounds"] if bounded else [])]
+    columns = ["rank", "configuration", number, *([bounds_title(ranking)] if bounded else [])]
     rows = []
     for row in shown.to_dict("records"):
         cells = [str(row["rank"]), str(row["configuration"]), number_text(row[by], decimals)]
@@ -98,7 +105,7 @@ def card_of(advice: Advice, most: int | None = FEW) -> Card:
         why=" ".join(filter(None, (advice.reason, next_of(advice)))),
         columns=columns,
         rows=rows,
-        left=["configuration", "proved bounds"],
+        left=["configuration", bounds_title(ranking)],
         bars=bars,
         more=" ".join(filter(None, (hidden_text, _excluded(advice)))),
         warnings=[warning for warning in advice.warnings if warning != advice.reason],

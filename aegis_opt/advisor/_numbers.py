@@ -56,8 +56,15 @@ def bounds_text(low: float, high: float, decimals: int) -> str:
     return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
+def bounds_title(ranking: pd.DataFrame) -> str:
+    """Name what the columns pud_low and pud_high of a ranking are: an interval where masks add noise."""
+    return "90% interval" if "epsilon" in ranking else "proved bounds"
+
+
 def is_lower_bound(ranking: pd.DataFrame) -> bool:
     """Whether every deviation of a ranking is the proved lower bound itself, and some may be larger."""
+    if "epsilon" in ranking:  # masks add noise, so that nothing is proved
+        return False
     pud, low, high = (ranking[name].to_numpy(np.float64) for name in ("pud", "pud_low", "pud_high"))
     slack = _EQUAL * max(1e-300, float(np.nanmax(np.abs(pud), initial=0.0)))
     at_the_bound = bool((np.abs(pud - low) <= slack).all())

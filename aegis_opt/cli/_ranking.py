@@ -11,6 +11,7 @@ from aegis_opt.advisor import Advice
 from aegis_opt.advisor._conclusion import decimals_of as decimals_of
 from aegis_opt.advisor._numbers import (
     bounds_text,
+    bounds_title,
     decimals_for,
     figure_text,
     is_lower_bound,
@@ -62,7 +63,7 @@ def ranking_table(
     replicated, compared = "wins" in ranking, "difference" in ranking
     by = advice.ranked_by
     columns = ["rank", "configuration", f"deviation{least}" if by == "pud" else "score"]
-    columns += ["proved bounds"] if bounded else []
+    columns += [bounds_title(ranking)] if bounded else []
     drawn = "pud_5" in ranking
     columns += ["5% to 95%" if drawn else "std", "wins"] if replicated else []
     columns += ["behind the best"] if compared else []

@@ -18,6 +18,7 @@ from aegis_opt.advisor import Advice
 from aegis_opt.advisor._conclusion import conclusion_of, decimals_of, kind_of, next_of
 from aegis_opt.advisor._numbers import (
     bounds_text,
+    bounds_title,
     decimals_for,
     figure_text,
     is_lower_bound,
@@ -124,7 +125,7 @@ def _ranking(advice: Advice) -> str:
     bounded = bool(ranking[["pud_low", "pud_high"]].notna().any(axis=None))
     compared = "difference_low" in ranking
     extra = privacy_columns(advice.ranking)
-    columns = ["rank", "configuration", number, *(["proved bounds"] if bounded else [])]
+    columns = ["rank", "configuration", number, *([bounds_title(ranking)] if bounded else [])]
     ranked = "rank_low" in ranking
     columns += [*(["behind the best"] if compared else []), *(["rank, 95%"] if ranked else []), *extra]
     rows = []

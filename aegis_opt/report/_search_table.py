@@ -11,7 +11,7 @@ from aegis_opt.report._embed import json_text
 SHOWN = 50
 """Rows that a table shows at a time."""
 
-RANGES = ("proved bounds", "behind the best", "rank, 95%")
+RANGES = ("proved bounds", "90% interval", "behind the best", "rank, 95%")
 """Columns of two numbers, which stay on one line."""
 
 

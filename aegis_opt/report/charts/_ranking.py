@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt.advisor import Advice
-from aegis_opt.advisor._numbers import decimals_for
+from aegis_opt.advisor._numbers import bounds_title, decimals_for
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.report.charts import _theme as theme
 from aegis_opt.report.charts._figure import Figure, figure, shorten, values
@@ -214,7 +214,7 @@ def _line(advice: Advice, rows: pd.DataFrame) -> _Line | None:
     by = advice.ranked_by
     found = None
     if by == "pud" and rows[["pud_low", "pud_high"]].notna().any(axis=None):
-        found = "proved bounds", rows["pud_low"], rows["pud_high"]
+        found = bounds_title(rows), rows["pud_low"], rows["pud_high"]
     elif by == "pud" and "pud_5" in rows:
         found = "90% of the drawn tables", rows["pud_5"], rows["pud_95"]
     elif by == "pud" and "pud_std" in rows:
@@ -281,7 +281,7 @@ def _title(advice: Advice, rows: pd.DataFrame, line: _Line | None) -> list[str]:
     elif advice.best is not None:
         finding += " by this estimate"
     outside = (rows["pud"] < rows["pud_low"] * (1 - 1e-9)) | (rows["pud"] > rows["pud_high"] * (1 + 1e-9))
-    if by == "pud" and outside.any():
+    if by == "pud" and outside.any() and "epsilon" not in rows:
         lines.append("A dot outside its line is an estimate that is proved wrong.")
     if line is not None and line.meaning == _INTERVAL:
         number = "deviation" if by == "pud" else "score"
