@@ -133,9 +133,10 @@ class _Search:
         The value reached is kept by all that follows.
         """
         centre = self.totals if self.found else np.minimum(cost.nearest(), self.upper)
+        self._find_one()
         constant = int(cost.value(np.zeros_like(centre)).sum())
         # whole numbers throughout: floating-point ones are not exact beyond 2^53
-        best = int(cost.value(self.totals).sum()) if self.found else None
+        best = int(cost.value(self.totals).sum())
         bound: float = -np.inf
         layers = cost.layers_around(centre, self.upper)
         while True:
@@ -154,12 +155,11 @@ class _Search:
             totals = found.cells
             bound = max(bound, found.bound + constant)
             reached = int(cost.value(totals).sum())
-            if best is None or (reached < best and self._keeps(totals)):
+            if reached < best and self._keeps(totals):
                 self.totals, best = totals, reached
             if best <= bound or not self.finished:
                 break
             layers = np.concatenate([layers, cost.layers_around(totals, self.upper)])
-        assert best is not None  # the first search finds a table or raises
         self.tables.model.add(estimate <= best - constant)
         self.kept.append((cost, best))
         return best - bound
@@ -170,9 +170,7 @@ class _Search:
         Tables within a distance are those whose cells lie between two bounds. Bisection finds the least
         distance within which there is one, without the large coefficients that a sum of distances needs.
         """
-        found = self._run(None)
-        assert found is not None  # the first search finds a table or raises
-        self.totals = found.cells
+        self._find_one()
         least, most = goal.closed, goal.largest(self.totals)
         while least < most:
             within = goal.within((least + most) // 2, self.upper)
@@ -195,6 +193,13 @@ class _Search:
             within = goal.within(most, self.upper)
             self.tables = self._tables_between(within.lower, within.upper)
         return float(most - least)
+
+    def _find_one(self) -> None:
+        """Find any table, where none is known: beside a cost of large coefficients CP-SAT may find none."""
+        if not self.found:
+            found = self._run(None)
+            assert found is not None  # the first search finds a table or raises
+            self.totals = found.cells
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""
