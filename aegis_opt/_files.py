@@ -109,7 +109,7 @@ def written_by_duckdb(path: Path, temporary: Path) -> Iterator[None]:
 
     Any other failure of its input or output is an `OutputError` that names `path`.
     """
-    import duckdb
+    from aegis_opt._native import duckdb
 
     try:
         yield

@@ -69,9 +69,9 @@ def _run(work: Callable[..., Any], deadline: float, *arguments: npt.NDArray[Any]
 def _cheapest_flow(
     tail: IntArray, head: IntArray, capacity: IntArray, cost: IntArray, supply: IntArray
 ) -> IntArray | None:
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
+    from aegis_opt._native import min_cost_flow
 
-    solver = SimpleMinCostFlow()
+    solver = min_cost_flow.SimpleMinCostFlow()
     arcs = solver.add_arcs_with_capacity_and_unit_cost(tail, head, capacity, cost)
     solver.set_nodes_supplies(np.arange(len(supply)), supply)
     status = solver.solve()
@@ -86,11 +86,11 @@ def _cheapest_flow(
 
 
 def _blocking_cut(tail: IntArray, head: IntArray, capacity: IntArray, supply: IntArray) -> BoolArray | None:
-    from ortools.graph.python.max_flow import SimpleMaxFlow
+    from aegis_opt._native import max_flow
 
     nodes, sends = np.arange(len(supply)), supply > 0
     source, sink = len(nodes), len(nodes) + 1
-    solver = SimpleMaxFlow()
+    solver = max_flow.SimpleMaxFlow()
     solver.add_arcs_with_capacity(
         np.concatenate([tail, np.where(sends, source, nodes)]),
         np.concatenate([head, np.where(sends, nodes, sink)]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from typing import Any
@@ -50,11 +51,16 @@ def parse_json(text: str, error: type[AegisError], *, most_items: int, deep: boo
     def refuse(constant: str) -> Any:
         raise error(f"{constant} is no JSON number: write null for a missing value")
 
+    def finite(number: str) -> float:
+        if math.isinf(value := float(number)):
+            raise error(f"the number {shown(number)} is too large for 64 bits: correct it")
+        return value
+
     items = sum(map(text.count, ",[{"))
     if items > most_items:
         raise error(f"it has {items:,} commas and brackets; at most {most_items:,} are read: make it smaller")
     try:
-        document = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+        document = json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=finite)
     except AegisError:  # raised above; most of them are ValueErrors too
         raise
     except json.JSONDecodeError as reason:

@@ -14,6 +14,9 @@ from aegis_opt.errors import AegisError, InvalidOption
 
 T = TypeVar("T")
 
+LARGEST_COUNT = 2**53
+"""Above it floating-point numbers do not tell two whole numbers apart."""
+
 
 def whole_number(
     name: str,
@@ -25,17 +28,38 @@ def whole_number(
 ) -> int:
     """Return a whole number within bounds as an `int`; NumPy integers are taken, `True` and 3.0 are not.
 
+    No number of anything is above `LARGEST_COUNT`, whatever the bounds.
+
     Examples
     --------
-    >>> whole_number("seed", 7, least=0)
+    >>> whole_number("replicates", 7, least=1)
     7
-    >>> whole_number("seed", -1, least=0)
+    >>> whole_number("replicates", 0, least=1)
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: replicates must be a whole number from 1 up, not 0
+    """
+    if most is None and is_whole(value) and value > LARGEST_COUNT:
+        most = LARGEST_COUNT
+    if not is_whole(value) or _outside(value, least, most):
+        raise error(f"{name} must be a whole number{_range(least, most)}, not {shown(value)}")
+    return int(value)
+
+
+def seed_number(name: str, value: Any, *, error: type[AegisError] = InvalidOption) -> int:
+    """Return the seed of a random generator: a whole number of any size that is not negative.
+
+    Examples
+    --------
+    >>> seed_number("seed", 2**100) == 2**100
+    True
+    >>> seed_number("seed", -1)
     Traceback (most recent call last):
     ...
     aegis_opt.errors.InvalidOption: seed must be a whole number from 0 up, not -1
     """
-    if not is_whole(value) or _outside(value, least, most):
-        raise error(f"{name} must be a whole number{_range(least, most)}, not {shown(value)}")
+    if not is_whole(value) or value < 0:
+        raise error(f"{name} must be a whole number{_range(0, None)}, not {shown(value)}")
     return int(value)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import instance, one_of, whole_number
+from aegis_opt._options import instance, one_of, seed_number
 from aegis_opt.distances import NORMS, Distance, get_distance
 from aegis_opt.distances._registry import unchecked_distance
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
@@ -109,7 +109,7 @@ class Reconstructor(ABC):
             raise InvalidOption(f"unknown rounding {self.rounding!r}; known: {', '.join(ROUNDINGS)}")
         if self.rounding is not None and self.capabilities.integer:
             raise InvalidOption(f"tables of solver {self.name!r} are whole already: leave rounding out")
-        whole_number("seed", self.seed, least=0)
+        seed_number("seed", self.seed)
         one_of("on_conflict", self.on_conflict, get_args(OnConflict))
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aegis_opt import _later
+from aegis_opt import _later, _native
 from benchmarks import house
 
 LEVEL = {room: level for level, rooms in enumerate(house.ORDER) for room in rooms}
@@ -85,9 +85,21 @@ def test_a_later_room_is_called_only_by_methods_that_are_known() -> None:
     for name, module in _later._PLACES.items():
         assert callable(getattr(import_module(module), name))
     assert by_name == {
-        *("_later", "_moved", "aegis_opt"),
+        *("_later", "_moved", "_native", "aegis_opt"),
         *("solvers", "harness", "cli"),  # of plugins, of other libraries, and of their own commands
     }
+
+
+def test_libraries_that_ctrl_c_breaks_while_they_load_are_imported_from_one_place() -> None:
+    fragile, wrong = {name.split(".")[0] for name in _native._PLACES.values()}, []
+    for path in (path for room, paths in house.modules().items() if room != "_native" for path in paths):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            for node in ast.walk(function):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                wrong += [f"{path}:{node.lineno}" for name in names if name.split(".")[0] in fragile]
+    assert not wrong
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

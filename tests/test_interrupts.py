@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import aegis_opt as ao
 from aegis_opt import _flows
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
+from aegis_opt._native import ctrl_c_after
 from aegis_opt.solvers.convex import _models
 from aegis_opt.solvers.integer import _flow
 
@@ -312,6 +314,7 @@ def test_work_that_does_not_stop_is_left_alone() -> None:
 IN_A_THREAD = """
     import sys, threading
     from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
     import aegis_opt as ao
     sys.path.insert(0, sys.argv[1])
     from test_interrupts import large_problem
@@ -387,3 +390,65 @@ def test_a_main_thread_that_handles_something_else_ends_no_work() -> None:
             with pytest.raises(KeyboardInterrupt):
                 pool.submit(interruptible, lambda: time.sleep(0.5)).result()
         assert pool.submit(interruptible, lambda: time.sleep(0.5)).result() is None
+
+
+LOADING = """
+    import signal, sys
+    import numpy, pandas, scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.special
+    import aegis_opt._native as native
+
+    inside, pressed = [], []
+
+    def press(frame, event, argument):
+        # in Python code that the C++ of a library runs while it is loaded
+        if event[:2] == "c_" and argument.__name__ in ("create_dynamic", "exec_dynamic"):
+            inside.append(argument) if event == "c_call" else inside.pop()
+        elif event == "call" and inside and not pressed:
+            pressed.append(frame.f_code.co_qualname)
+            signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(press)
+    try:
+        getattr(native, sys.argv[1])
+    except KeyboardInterrupt:
+        sys.setprofile(None)
+        print("interrupted", flush=True)
+    getattr(native, sys.argv[1])
+    print("loaded", flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["cp_model", "duckdb"])
+def test_ctrl_c_while_a_library_is_loaded_is_heard_after_it(name: str) -> None:
+    """OR-Tools raised ImportError; DuckDB took no notice, or ended the process."""
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LOADING), name], capture_output=True, text=True, check=False
+    )
+    assert ended.stderr == ""
+    assert ended.stdout.splitlines() == ["interrupted", "loaded"]
+
+
+def test_ctrl_c_is_held_back_in_the_main_thread_only() -> None:
+    held = []
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after():  # noqa: PT012 (the second line is the point)
+        signal.raise_signal(signal.SIGINT)
+        held.append(True)
+    assert held
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: ctrl_c_after().__enter__()).result() is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("error", [None, ImportError("broken")])
+def test_a_handler_of_the_callers_own_gets_what_was_held_back(error: ImportError | None) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with suppress(ImportError), ctrl_c_after():
+            signal.raise_signal(signal.SIGINT)
+            assert not heard
+            if error is not None:
+                raise error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]

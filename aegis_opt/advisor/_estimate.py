@@ -179,6 +179,11 @@ def _reconstruct(
     rounded = []
     for problem, result, of_table in zip(problems, solved, zip(*seeds, strict=True), strict=True):
         tables = round_tables(result.repaired or problem, result.table, solver.rounding, of_table)
+        if result.values.any() and not all(table.any() for table in tables):
+            raise RoundingImpossible(
+                f"rounding {solver.rounding!r} left a table without records, which has no measure: use one "
+                "that keeps the number of records, such as 'largest-remainder', or none"
+            )
         rounded.append([solver.certify_rounded(problem, result, table) for table in tables])
     return solved, [result for row in zip(*rounded, strict=True) for result in row]
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import seed_number, whole_number
 from aegis_opt.datasets._dataset import Dataset
 from aegis_opt.datasets._worked_example import HEALTH
 from aegis_opt.masks import (
@@ -54,7 +54,7 @@ def clinic(n: int = 2000, seed: int = 0) -> Dataset:
     (['age', 'weight', 'zip', 'health'], 12)
     """
     n = whole_number("n", n, least=1)
-    rng = np.random.default_rng(whole_number("seed", seed, least=0))
+    rng = np.random.default_rng(seed_number("seed", seed))
     age = (rng.beta(1.5, 1.6, n) * _AGES).astype(np.int64)
     usual_weight = np.where(age < 18, 4 + 3.6 * age, 70 + 0.25 * np.minimum(age, 60) - 0.1 * age)
     weight = np.maximum(np.rint(usual_weight * np.exp(0.18 * rng.standard_normal(n))), 2).astype(np.int64)

@@ -24,7 +24,7 @@ class Programs:
     def __init__(
         self, matrix: sparse.csr_array, totals: FloatArray, low: FloatArray, high: FloatArray
     ) -> None:
-        import highspy
+        from aegis_opt._native import highspy
 
         columns = matrix.tocsc()
         program = highspy.HighsLp()

@@ -42,7 +42,7 @@ class Pearson(SeparableDistance):
         return (2.0 * (b - u) + 1.0) / u
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         root = np.sqrt(u)
         return cp.square(cp.multiply(1.0 / root, x) - root)
@@ -77,7 +77,7 @@ class Neyman(SeparableDistance):
         return fitted
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return x - 2.0 * u + cp.multiply(u**2, cp.inv_pos(x))
 

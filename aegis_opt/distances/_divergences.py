@@ -63,7 +63,7 @@ class KL(SeparableDistance):
         return slope
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.kl_div(x, u)
 
@@ -102,7 +102,7 @@ class ReverseKL(SeparableDistance):
         return fitted
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.kl_div(u, x)
 
@@ -143,6 +143,6 @@ class Hellinger(SeparableDistance):
         return slope
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return x + u - 2.0 * cp.multiply(np.sqrt(u), cp.sqrt(x))

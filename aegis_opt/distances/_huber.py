@@ -65,6 +65,6 @@ class Huber(SeparableDistance):
         return slope
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.huber(x - u, self.delta) / 2.0

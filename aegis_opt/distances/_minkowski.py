@@ -56,7 +56,7 @@ class L1(SeparableDistance):
         return slope
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.abs(x - u)
 
@@ -107,7 +107,7 @@ class Lp(SeparableDistance):
         return root
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.power(cp.abs(x - u), self.p)
 
@@ -147,7 +147,7 @@ class L2(Lp):
         return 2.0 * (b - u) + 1.0
 
     def cell_expression(self, x: Expression, u: FloatArray) -> Expression:
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         return cp.square(x - u)
 
@@ -172,7 +172,7 @@ class Linf(WeightableDistance):
 
     def weighted_expression(self, x: Expression, u: FloatArray, weights: FloatArray | None) -> Expression:
         """Largest absolute difference in cvxpy, each times its weight."""
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         difference = cp.abs(x - u)
         return cp.max(difference if weights is None else cp.multiply(weights, difference))

@@ -174,8 +174,9 @@ class _AlongPositions(Distance):
 
     def expression(self, x: Expression, u: FloatArray) -> Expression:
         """Write it in cvxpy."""
-        import cvxpy as cp
         from scipy.sparse import diags_array
+
+        from aegis_opt._native import cvxpy as cp
 
         del u
         shares = diags_array(1.0 / self._curves.records) @ x[self._curves.rows, :]

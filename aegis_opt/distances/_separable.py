@@ -80,7 +80,7 @@ class SeparableDistance(WeightableDistance):
 
     def weighted_expression(self, x: Expression, u: FloatArray, weights: FloatArray | None) -> Expression:
         """Sum of the costs in cvxpy, which is least where the distance is; cells of prior 0 are left out."""
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         cells = np.flatnonzero(u.ravel(order="F") > 0)
         costs = self.cell_expression(cp.vec(x, order="F")[cells], u.ravel(order="F")[cells])

@@ -211,7 +211,8 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     units = list(_units(datasets, settings))
     _LOG.info("comparing on %s: %d units of work", ", ".join(datasets), len(units))
     if settings.output is None:
-        return results_of(_run(job, units, len(units), settings), meta)
+        with closing(_run(job, units, len(units), settings)) as finished:
+            return results_of(finished, meta)
     folder = ResultsFolder(settings.output, meta)
     with folder.writing():
         missing = [unit for unit in units if not folder.is_done(unit)]

@@ -55,10 +55,12 @@ def run_in_processes(job: Job, units: Sequence[Unit], n_processes: int, time_lim
         finally:
             worker.close()
 
-    threads = [threading.Thread(target=drive, args=(worker,)) for worker in workers]
-    for thread in threads:
-        thread.start()
+    # A thread whose start Ctrl-C cuts short may run and not say so: it cannot be joined, and must not be
+    # waited for when Python ends. It ends by itself, as its worker is cancelled.
+    threads = [threading.Thread(target=drive, args=(worker,), daemon=True) for worker in workers]
     try:
+        for thread in threads:
+            thread.start()
         for _ in units:
             done = finished.get()
             if isinstance(done, BaseException):
@@ -68,7 +70,8 @@ def run_in_processes(job: Job, units: Sequence[Unit], n_processes: int, time_lim
         for worker in workers:
             worker.cancel()
         for thread in threads:
-            thread.join()
+            if thread.is_alive():
+                thread.join()
 
 
 def _check_importable(job: Job, units: Sequence[Unit]) -> None:

@@ -380,7 +380,7 @@ def _plain(value: Any) -> Any:
 
 def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
     """Read files of one table as one frame, sorted by what identifies a row."""
-    import duckdb
+    from aegis_opt._native import duckdb
 
     if not files:
         return _frame(table, *_select(table, []))

@@ -93,7 +93,9 @@ class AddNoise(NoiseMask):
         bounds: dict[str, int | None] = {"low": self.low, "high": self.high}
         for name, bound in bounds.items():
             if bound is not None:
-                bounds[name] = whole_number(f"the {name} of AddNoise", bound, error=MaskError)
+                bounds[name] = whole_number(
+                    f"the {name} of AddNoise", bound, least=-(2**63), most=2**63 - 1, error=MaskError
+                )
         low, high = bounds["low"], bounds["high"]
         if low is not None and high is not None:
             if low > high:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import flag, instance, whole_number
+from aegis_opt._options import flag, instance, seed_number, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidInput, InvalidOption, UnknownColumn
 from aegis_opt.masks._base import Mask, group_attribute, naming
@@ -87,7 +87,7 @@ def generate_configurations(
     (['config01', 'config02', 'config03'], ['age', 'sex'])
     """
     n = whole_number("n", n, least=1)
-    seed = whole_number("seed", seed, least=0)
+    seed = seed_number("seed", seed)
     flag("include_suppress", include_suppress)
     flag("include_identity", include_identity)
     wanted = strength_value(strength)

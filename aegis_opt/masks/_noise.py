@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._channels import MOST_ENTRIES, channel_epsilon
-from aegis_opt._options import number, whole_number
+from aegis_opt._options import number, seed_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
@@ -127,7 +127,7 @@ class NoiseMask(Mask):
 
     def _normal_seed(self) -> int | None:
         seed = getattr(self, "seed", None)
-        return None if seed is None else whole_number("the seed of noise", seed, least=0, error=MaskError)
+        return None if seed is None else seed_number("the seed of noise", seed, error=MaskError)
 
     def without_seed(self) -> Self:
         """Return the same mask without its seed, as it may be shared."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._draws import deal, log_growth
-from aegis_opt._options import whole_number
+from aegis_opt._options import seed_number
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._registry import get_measure
 from aegis_opt.measures._tables import Array, TableLike, as_counts, check_whole
@@ -66,7 +66,7 @@ def expected_by_chance(measure: str | Measure, F: TableLike, *, seed: int = 0) -
         return _expected_information(rows, labels, n)
     if chosen.name == "chi2":
         return n / (n - 1) * (len(rows) - 1) * (len(labels) - 1) if n > 1 else 0.0
-    tables = _shuffled(rows, labels, np.random.default_rng(whole_number("seed", seed, least=0)))
+    tables = _shuffled(rows, labels, np.random.default_rng(seed_number("seed", seed)))
     return float(np.mean(chosen.many(list(tables))))
 
 

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import number, one_of, whole_number
+from aegis_opt._options import number, one_of, seed_number, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.privacy._applied import AppliedProtection
 
@@ -88,7 +88,7 @@ class DifferentialPrivacy(Protection):
         number("epsilon", self.epsilon, least=1e-6, most=100)
         one_of("mechanism", self.mechanism, get_args(Mechanism))
         if self.seed is not None:
-            whole_number("seed", self.seed, least=0)
+            seed_number("seed", self.seed)
         if self.mechanism == "geometric":
             if self.delta is not None:
                 raise InvalidOption("geometric noise has no delta: leave it out, or use mechanism='gaussian'")
@@ -157,7 +157,7 @@ class ControlledRounding(Protection):
     def __post_init__(self) -> None:
         whole_number("base", self.base, least=2, most=2**31)
         if self.seed is not None:
-            whole_number("seed", self.seed, least=0)
+            seed_number("seed", self.seed)
 
     def apply(self, tables: Tables) -> Protected:
         """Round every cell of every table."""

@@ -231,7 +231,7 @@ class _System:
         The unknown is the change of `start`, a table that misses few records, in units of what it misses:
         however many records there are, the engine's digits are those of the contradiction.
         """
-        import cvxpy as cp
+        from aegis_opt._native import cvxpy as cp
 
         missing = self.b - self.A @ start
         unit = float(np.abs(missing).max())

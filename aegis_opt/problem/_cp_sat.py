@@ -51,7 +51,7 @@ class WholeTables:
         seed: int,
         deadline: float = math.inf,
     ) -> None:
-        from ortools.sat.python import cp_model
+        from aegis_opt._native import cp_model
 
         self._cp_model = cp_model
         self._seed = seed

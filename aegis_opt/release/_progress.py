@@ -52,7 +52,7 @@ def reported(
 @contextmanager
 def readable(description: str) -> Iterator[None]:
     """Raise DuckDB's errors as those of the library, and its error for Ctrl-C as Python's."""
-    import duckdb
+    from aegis_opt._native import duckdb
 
     try:
         yield

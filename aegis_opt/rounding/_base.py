@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import instance, whole_number
+from aegis_opt._options import instance, seed_number
 from aegis_opt.errors import InvalidInput, InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -127,7 +127,7 @@ def round_tables(
     if not isinstance(method, str) or method not in ROUNDINGS:
         raise InvalidOption(f"unknown rounding {method!r}; known: {', '.join(ROUNDINGS)}")
     for seed in seeds:
-        whole_number("seed", seed, least=0)
+        seed_number("seed", seed)
     fractional = np.asarray(table, dtype=np.float64)
     if fractional.shape != problem.shape:
         raise InvalidInput(f"the table is {fractional.shape}, the problem {problem.shape}")

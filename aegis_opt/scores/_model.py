@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import seed_number, whole_number
 from aegis_opt.errors import InvalidOption, MissingDependency
 from aegis_opt.scores._base import Score, ScoreValues, checked_name
 from aegis_opt.scores._least_squares import FloatArray, most_frequent
@@ -71,7 +71,7 @@ class Model(Score):
         if self.rows is not None:
             whole_number("rows", self.rows, least=2)
         whole_number("folds", self.folds, least=2)
-        whole_number("seed", self.seed, least=0)
+        seed_number("seed", self.seed)
         checked_name(self.name)
         check_estimator(self.estimator)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis_opt._options import number, whole_number
+from aegis_opt._options import number, seed_number, whole_number
 from aegis_opt.scores._base import Score, ScoreValues, checked_name
 from aegis_opt.scores._intervals import indistinguishable
 from aegis_opt.scores._least_squares import FloatArray
@@ -66,7 +66,7 @@ class Race(Score):
         whole_number("rows", self.rows, least=2)
         whole_number("folds", self.folds, least=2)
         whole_number("finalists", self.finalists, least=1)
-        whole_number("seed", self.seed, least=0)
+        seed_number("seed", self.seed)
         if self.seconds is not None:
             number("seconds", self.seconds, above=0, unit="seconds")
         checked_name(self.name)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def open_database(**config: Any) -> duckdb.DuckDBPyConnection:
     """Open an empty database that gets no extensions: without them, DuckDB knows no address but files."""
-    import duckdb
+    from aegis_opt._native import duckdb
 
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     return duckdb.connect(config=offline | config)
@@ -24,7 +24,7 @@ def without_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
 
 def with_progress(connection: duckdb.DuckDBPyConnection) -> bool:
     """Let DuckDB say how far it is, without drawing; False where it refuses: see above."""
-    import duckdb
+    from aegis_opt._native import duckdb
 
     try:
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")

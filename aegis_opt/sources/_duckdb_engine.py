@@ -30,7 +30,7 @@ _PART = 50  # columns that a query binds in about the time that it takes with on
 
 def open_table(source: object) -> SourceTable:
     """Choose the reader of a source by its type."""
-    import duckdb
+    from aegis_opt._native import duckdb
 
     if isinstance(source, str | os.PathLike):
         return open_files(source)
@@ -183,7 +183,7 @@ class _DuckDBRecords(Records):
         return f"CAST(hash({', '.join(keys)}) >> 1 AS BIGINT)"
 
     def _run(self, work: Callable[[], T]) -> T:
-        import duckdb
+        from aegis_opt._native import duckdb
 
         try:
             return (

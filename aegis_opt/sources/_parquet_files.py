@@ -68,7 +68,7 @@ class ParquetTable(SourceTable):
     @cached_property
     def _schemas(self) -> list[list[tuple[str, str]]]:
         """Names and SQL types of the columns of each file; all files must have the same names."""
-        import duckdb
+        from aegis_opt._native import duckdb
 
         with open_database() as connection:
             try:

@@ -71,7 +71,7 @@ class RelationTable(SourceTable):
 
     def raw_names(self) -> Iterable[object]:
         """Return the relation's columns, which SQL must be able to tell apart."""
-        import duckdb
+        from aegis_opt._native import duckdb
 
         try:
             names = list(self.relation.columns)

@@ -163,7 +163,7 @@ def _solve(
     program: Any, engine: str, options: Mapping[str, Any], deadline: float = math.inf
 ) -> tuple[str, float]:
     """Status, and the seconds of the engine alone: handing over the compiled program, and solving it."""
-    import cvxpy as cp
+    from aegis_opt._native import cvxpy as cp
 
     with warnings.catch_warnings():
         # Whether a solution is accurate, or exists at all, is judged by our own arithmetic.
@@ -230,8 +230,9 @@ def _fill(model: _Program, data: Stack, bounds: Bounds | None) -> None:
 
 
 def _build(form: Form, data: Stack) -> _Program:
-    import cvxpy as cp
     from scipy.sparse import diags_array
+
+    from aegis_opt._native import cvxpy as cp
 
     n = data.n_cells
     parameters: dict[str, Any] = {}
@@ -278,7 +279,7 @@ def _build(form: Form, data: Stack) -> _Program:
 
 def _written(data: Stack, form: Form) -> _Program:
     """The program of a distance that writes itself in cvxpy."""
-    import cvxpy as cp
+    from aegis_opt._native import cvxpy as cp
 
     t = cp.Variable(data.n_cells)
     constraints: list[Any] = []
@@ -306,7 +307,7 @@ def _written(data: Stack, form: Form) -> _Program:
 
 def _cells(data: Stack, t: Any) -> Any:
     """Sum of w m cost(t / m, u), in scaled units."""
-    import cvxpy as cp
+    from aegis_opt._native import cvxpy as cp
 
     costs = data.costs
     if costs.distance.name == "kl":  # of a sum, the divergence is that of its rows
@@ -323,7 +324,7 @@ def _huber(data: Stack, t: Any, constraints: list[Any]) -> Any:
 
     Both parts are scaled so that they are about 1, however large delta is in a problem's units.
     """
-    import cvxpy as cp
+    from aegis_opt._native import cvxpy as cp
 
     costs = data.costs
     assert isinstance(costs.distance, Huber)
@@ -337,8 +338,9 @@ def _huber(data: Stack, t: Any, constraints: list[Any]) -> Any:
 
 def _whole_table(data: Stack, t: Any) -> Any:
     """The distance of the table, in records, that the scaled cells stand for."""
-    import cvxpy as cp
     from scipy.sparse import csr_array
+
+    from aegis_opt._native import cvxpy as cp
 
     reduction = data.reductions[0]
     n, k = reduction.problem.shape
@@ -354,7 +356,7 @@ def _whole_table(data: Stack, t: Any) -> Any:
 
 def _with_slack(left: Any, data: Stack, constraints: list[Any], value: Callable[[str, int], Any]) -> Any:
     """Add the slacks of two-sided constraints to the left-hand side, and their bounds to `constraints`."""
-    import cvxpy as cp
+    from aegis_opt._native import cvxpy as cp
 
     size = len(data.lower)
     if not size:

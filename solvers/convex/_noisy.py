@@ -96,8 +96,9 @@ def _run(
     options: Mapping[str, Any],
 ) -> tuple[FloatArray | None, str, int]:
     """Solve the program in shares of all records; return the cells, the engine's status and iterations."""
-    import cvxpy as cp
     from scipy import sparse
+
+    from aegis_opt._native import cvxpy as cp
 
     unit = system.records or 1.0
     x = cp.Variable(system.open.shape, nonneg=True)

@@ -12,6 +12,7 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt.advisor import Advisor
+from aegis_opt.errors import RoundingImpossible
 from aegis_opt.measures import mutual_information
 from aegis_opt.solvers.base import Minimiser
 from aegis_opt.solvers.registry import solver_class
@@ -155,6 +156,16 @@ def test_independent_rounding_in_pooled_scope_is_not_called_optimal(clinic: ao.S
     warning = next(w for w in advice.warnings if w.startswith("totals not kept"))
     assert f"'age', 'weight' miss known totals by up to {advice.attributes['residual'].max():.3g}" in warning
     assert "'controlled'" in warning
+
+
+def test_a_table_that_rounding_leaves_without_records_is_told_with_the_attribute() -> None:
+    frame = pd.DataFrame({"x": range(5), "y": list("abcab")})
+    summary = ao.summarize(frame, "y", {"all": {"x": ao.Suppress()}})
+    with pytest.raises(
+        RoundingImpossible, match=r"attribute 'x': .*'independent' left a table without records"
+    ):
+        ao.advise(summary, "mi", rounding="independent", replicates=1000)
+    assert ao.advise(summary, "mi", rounding="largest-remainder", replicates=1000).best == "all"
 
 
 def test_what_is_proved_rests_on_the_tables_before_rounding(people: ao.Summary) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -121,6 +122,29 @@ def test_no_process_is_left_when_a_run_is_stopped(started: list[subprocess.Popen
         run(solvers=["ipf", Sleeper(limit=60)], scopes=["pooled"], n_jobs=2, progress=stop)
     assert len(started) == 2
     assert not any(process.poll() is None for process in started)
+
+
+def test_ctrl_c_while_the_threads_of_the_workers_start_ends_them(
+    monkeypatch, started: list[subprocess.Popen]
+) -> None:
+    """They went on with the whole comparison, and Python waited for them before it ended."""
+    drivers: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if "drive" in thread.name:
+            drivers.append(thread)
+            if len(drivers) == 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(solvers=[Sleeper(limit=2)], n_jobs=2)
+    assert len(drivers) == 2
+    assert not any(driver.is_alive() for driver in drivers)
+    assert all(driver.daemon for driver in drivers)  # where one is interrupted before it says that it runs
+    assert all(process.poll() is not None for process in started)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs a system that lists processes")

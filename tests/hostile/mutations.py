@@ -62,6 +62,24 @@ LEAVES: list[Any] = [
 ]
 
 
+_DEEPEST = 300
+"""Levels to which documents are nested; Python's own writer of JSON gives up at about 1000."""
+
+
+def depth(document: Any) -> int:
+    """Return how many levels a document has."""
+    levels, level = 0, [document]
+    while level:
+        levels += 1
+        inner = [
+            node.values() if isinstance(node, dict) else node
+            for node in level
+            if isinstance(node, dict | list)
+        ]
+        level = [entry for entries in inner for entry in entries]
+    return levels
+
+
 def places(document: Any) -> list[tuple[Any, Any]]:
     """Return all (container, key) of a document."""
     found = []
@@ -89,9 +107,10 @@ def change_leaves(rng: random.Random, document: Any) -> None:
 def _repeated(rng: random.Random, entry: Any) -> list[Any]:
     """Return copies of an entry, few where it is large: repeats of repeats would never be written."""
     times = rng.choice((1, 3, 1000))
-    if times * len(json.dumps(entry)) > _MOST_REPEATED:
+    text = json.dumps(entry)
+    if times * len(text) > _MOST_REPEATED:
         times = 3
-    return [copy.deepcopy(entry) for _ in range(times)]
+    return [json.loads(text) for _ in range(times)]
 
 
 def change_structure(rng: random.Random, document: Any) -> None:
@@ -109,15 +128,12 @@ def change_structure(rng: random.Random, document: Any) -> None:
                 node[key:key] = _repeated(rng, node[key])
             case 2 if isinstance(node, dict):
                 node[str(rng.choice(LEAVES))] = node.pop(key)
-            case 3:
+            case 3 if depth(document) <= _DEEPEST:  # what is exchanged may be put into itself
                 copies = json.loads(json.dumps([node[key], other[other_key]]))
                 node[key], other[other_key] = copies[1], copies[0]
-            case 4:
-                for _ in range(rng.choice((1, 5, 40, 200))):
-                    node[key] = [node[key]]
-            case _:
-                for _ in range(rng.choice((1, 5, 40, 200))):
-                    node[key] = {"a": node[key]}
+            case kind if kind >= 4:
+                for _ in range(min(rng.choice((1, 5, 40, 200)), _DEEPEST - depth(document))):
+                    node[key] = [node[key]] if kind == 4 else {"a": node[key]}
 
 
 def change_bytes(rng: random.Random, data: bytes) -> bytes:

@@ -160,6 +160,7 @@ def test_suppression_counts_records_and_not_classes() -> None:
     ("make", "text"),
     [
         (lambda: KAnonymity(0), "k must be a whole number from 1 up, not 0"),
+        (lambda: KAnonymity(10**400), "k must be a whole number from 1 to 9007199254740992"),
         (lambda: KAnonymity(2.5), "k must be a whole number"),  # type: ignore[arg-type]
         (lambda: LDiversity(2.5), "l must be a whole number"),
         (lambda: LDiversity(2, kind="entropic"), "kind must be 'distinct', 'entropy' or 'recursive'"),

@@ -174,6 +174,7 @@ def test_packed_files_end_where_they_end(tmp_path: Path) -> None:
         (b'{"a":' * 100_000, "nested deeper than 32 levels"),
         (b'{"version": ' + b"9" * 5000 + b"}", "a number of thousands of digits"),
         (b'{"version": NaN}', "NaN is no JSON number"),
+        (b'{"version": -1e400}', "the number '-1e400' is too large for 64 bits"),
         (b'{"format": "\\ud800"}', "half a character"),
         (b"\xff\xfe", "check that it is UTF-8"),
         (b"", "is empty"),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from aegis_opt import _later
 from aegis_opt._display import FEW, Card, Displayed
-from aegis_opt._options import is_number, is_whole, number, whole_number
+from aegis_opt._options import is_number, is_whole, number, seed_number, whole_number
 from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.measures import Measure
@@ -162,7 +162,7 @@ def search_curve(
     if any(isinstance(rule, KAnonymity) for rule in others):
         raise InvalidOption("require is for rules beside k-anonymity: give the k in k=[...]")
     rules = as_rules([KAnonymity(levels[0]), *others])
-    whole_number("seed", seed, least=0)
+    seed_number("seed", seed)
     end = None
     if time_limit is not None:
         end = time.monotonic() + number("time_limit", time_limit, above=0, unit="seconds")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from aegis_opt._options import instance, number, whole_number
+from aegis_opt._options import instance, number, seed_number
 from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.masks._order import normal_orders
@@ -121,7 +121,7 @@ def search(
     number("suppression", suppression, least=0, most=1)
     if time_limit is not None:
         number("time_limit", time_limit, above=0, unit="seconds")
-    whole_number("seed", seed, least=0)
+    seed_number("seed", seed)
     with reporting(progress, "searching") as report:
         space = open_space(
             source, label, offers, chosen, rules, quasi_identifiers, sensitive, order, memory, report

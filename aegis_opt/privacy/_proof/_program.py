@@ -30,7 +30,7 @@ def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequen
     >>> least_cost([[0, 3], [0, 2]], [[[1], [1]]])
     2
     """
-    from ortools.sat.python import cp_model
+    from aegis_opt._native import cp_model
 
     model = cp_model.CpModel()
     chosen = [[model.new_bool_var("") for _ in own] for own in costs]
