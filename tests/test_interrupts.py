@@ -314,7 +314,6 @@ def test_work_that_does_not_stop_is_left_alone() -> None:
 IN_A_THREAD = """
     import sys, threading
     from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
     import aegis_opt as ao
     sys.path.insert(0, sys.argv[1])
     from test_interrupts import large_problem
