@@ -9,10 +9,11 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -21,8 +22,10 @@ from aegis_opt import _flows
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
 from aegis_opt._native import ctrl_c_after
+from aegis_opt.harness._results import _cursor
 from aegis_opt.solvers.convex import _models
 from aegis_opt.solvers.integer import _flow
+from aegis_opt.sources._duckdb_engine import connect
 
 LIMIT = 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # seconds; more where others use the cores
 
@@ -292,12 +295,27 @@ def test_ctrl_c_while_the_thread_starts_leaves_no_work_behind(
 
 def test_ctrl_c_during_a_short_query_is_no_error_of_the_query() -> None:
     """DuckDB says RuntimeError("Query interrupted")."""
-    from aegis_opt.sources._duckdb_engine import connect
-
     with pytest.raises(KeyboardInterrupt), connect():
         raise RuntimeError("Query interrupted")
     with pytest.raises(RuntimeError, match="other"), connect():
         raise RuntimeError("other")
+
+
+@pytest.mark.parametrize("opened", [connect, _cursor])
+def test_ctrl_c_during_a_query_of_the_main_thread_is_heard(
+    opened: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]],
+) -> None:
+    """A report whose results were being read ended with a traceback and exit code 1."""
+    with opened() as connection:
+        connection.execute("SELECT 1").fetchall()
+    slow = "SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b"
+    pressed = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
+    pressed.start()
+    with pytest.raises(KeyboardInterrupt), opened() as connection:
+        connection.execute(slow)
+    pressed.join()
+    with opened() as connection:
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_work_that_does_not_stop_is_left_alone() -> None:

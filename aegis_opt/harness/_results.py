@@ -34,7 +34,7 @@ from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._damage import damaged_rows
 from aegis_opt.harness._schema import COLUMNS, KEYS, SKIPPED, Row, TableName
 from aegis_opt.harness._units import Unit, UnitResult
-from aegis_opt.sources._database import open_database
+from aegis_opt.sources._database import ctrl_c_in_queries, open_database
 
 if TYPE_CHECKING:
     import duckdb
@@ -358,7 +358,7 @@ def results_of(found: Iterable[tuple[Unit, UnitResult]], meta: dict[str, Any]) -
 def write_parquet(path: Path, table: TableName, rows: list[Row]) -> None:
     """Write rows with the types of the table, whole or not at all."""
     query, values = _select(table, rows)
-    with atomic_path(path) as temporary, _database().cursor() as connection:
+    with atomic_path(path) as temporary, _cursor() as connection:
         target = str(temporary.absolute()).replace("'", "''")
         with written_by_duckdb(path, temporary):
             connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, USE_TMP_FILE false)", values)
@@ -405,7 +405,7 @@ def _check_size(folder: Path, table: TableName, paths: list[list[str]]) -> None:
     """Refuse what would not fit into memory: a few bytes of Parquet can say the same a billion times."""
     texts = [name for name, kind in COLUMNS[table].items() if kind == "VARCHAR"]
     lengths = " + ".join(f'coalesce(sum(strlen(CAST("{name}" AS VARCHAR))), 0)' for name in texts)
-    with _database().cursor() as connection:
+    with _cursor() as connection:
         query = f"SELECT count(*), CAST({lengths} AS HUGEINT) FROM read_parquet(?)"
         rows, size = connection.execute(query, paths).fetchall()[0]
     if rows > MOST_ROWS or size > MOST_TEXT:
@@ -416,9 +416,15 @@ def _check_size(folder: Path, table: TableName, paths: list[list[str]]) -> None:
 
 
 def _frame(table: TableName, query: str, values: list[Any]) -> pd.DataFrame:
-    with _database().cursor() as connection:
+    with _cursor() as connection:
         frame = connection.execute(query, values).df()
     return frame.sort_values(KEYS[table], kind="stable", ignore_index=True)
+
+
+@contextmanager
+def _cursor() -> Iterator[duckdb.DuckDBPyConnection]:
+    with ctrl_c_in_queries(), _database().cursor() as cursor:
+        yield cursor
 
 
 @cache

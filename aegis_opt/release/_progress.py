@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._counts import Progress
-from aegis_opt.sources._database import with_progress
+from aegis_opt.sources._database import ctrl_c_in_queries, with_progress
 from aegis_opt.sources._engine import first_lines
 
 if TYPE_CHECKING:
@@ -55,13 +55,10 @@ def readable(description: str) -> Iterator[None]:
     from aegis_opt._native import duckdb
 
     try:
-        yield
+        with ctrl_c_in_queries():
+            yield
     except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
         raise SourceError(
             f"{description} cannot be masked: {first_lines(error)}. Correct the source, or read it yourself "
             "and pass a pandas, polars or Arrow table"
         ) from error
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":
-            raise KeyboardInterrupt from error
-        raise

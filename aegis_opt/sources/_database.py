@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +16,17 @@ def open_database(**config: Any) -> duckdb.DuckDBPyConnection:
 
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     return duckdb.connect(config=offline | config)
+
+
+@contextmanager
+def ctrl_c_in_queries() -> Iterator[None]:
+    """Let Ctrl-C during a query of the main thread be one: DuckDB makes a RuntimeError of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error
 
 
 def without_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 from aegis_opt._files import temporary_folder
 from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import InvalidOption, SourceError
-from aegis_opt.sources._database import open_database, without_progress_bar
+from aegis_opt.sources._database import ctrl_c_in_queries, open_database, without_progress_bar
 from aegis_opt.sources._engine import CountingEngine, Fetched, Records, first_lines
 from aegis_opt.sources._files import open_files
 from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
@@ -56,22 +56,11 @@ def connect(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that writes to no terminal and whose temporary files go with it."""
     with temporary_folder() as folder:
         limit = {} if memory is None else {"memory_limit": memory}
-        with open_database(temp_directory=folder, **limit) as connection, _ctrl_c():
+        with open_database(temp_directory=folder, **limit) as connection, ctrl_c_in_queries():
             without_progress_bar(connection)
             # Every count opens its files anew: the connection remembers what their footers say
             connection.execute("SET parquet_metadata_cache = true")
             yield connection
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C during a query of the main thread be one: DuckDB makes a RuntimeError of it."""
-    try:
-        yield
-    except RuntimeError as error:
-        if str(error) != "Query interrupted":
-            raise
-        raise KeyboardInterrupt from error
 
 
 def write_in_worker_threads(connection: duckdb.DuckDBPyConnection) -> None:

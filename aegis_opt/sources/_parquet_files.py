@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._column import kind_of
 from aegis_opt.sources._csv_files import SHAPE, common_type
-from aegis_opt.sources._database import open_database
+from aegis_opt.sources._database import ctrl_c_in_queries, open_database
 from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._names import quoted, quoted_text, same_but_for_case
 from aegis_opt.sources._tables import SourceTable, with_partitions
@@ -70,7 +70,7 @@ class ParquetTable(SourceTable):
         """Names and SQL types of the columns of each file; all files must have the same names."""
         from aegis_opt._native import duckdb
 
-        with open_database() as connection:
+        with open_database() as connection, ctrl_c_in_queries():
             try:
                 schemas = [_schema(connection, path) for path in self.paths]
             except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
