@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _LARGEST_NOISE = 0.1  # records up to which a repaired count can be off the whol
 _MORE_DIGITS = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10} | dict.fromkeys(
     ("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-10
 )
+_MOST_DENSE = 1_000_000  # entries of a matrix that is factorised again and again
 _FAR = 1e6  # changes of a cell, in units of the contradiction, that no least-squares repair needs
 
 
@@ -236,7 +238,8 @@ class _System:
         missing = self.b - self.A @ start
         unit = float(np.abs(missing).max())
         change = cp.Variable(len(start))
-        limits = [change >= -np.minimum(start / unit, _FAR)]
+        lowest = -np.minimum(start / unit, _FAR)
+        limits = [change >= lowest]
         if len(self.limits):
             limits.append(self.C @ change <= np.minimum((self.limits - self.C @ start) / unit, _FAR))
         program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
@@ -245,11 +248,24 @@ class _System:
             with suppress(cp.SolverError):
                 interruptible(partial(program.solve, solver=engine, **digits))
             if program.status == cp.OPTIMAL:
+                best: FloatArray | None = change.value
                 break
         else:
-            raise AegisError(f"on_conflict='relax' failed ({program.status}); use on_conflict='repair'")
-        moved: FloatArray = np.maximum(start + unit * change.value, 0.0)
+            best = self._by_active_set(missing / unit, lowest)
+        if best is None:
+            raise AegisError("on_conflict='relax' failed: no engine solves it; use on_conflict='repair'")
+        moved: FloatArray = np.maximum(start + unit * best, 0.0)
         return moved
+
+    def _by_active_set(self, right: FloatArray, lowest: FloatArray) -> FloatArray | None:
+        """Least squares under bounds alone, of a size that dense matrices can have."""
+        from scipy.optimize import lsq_linear
+
+        if len(self.limits) or math.prod(self.A.shape) > _MOST_DENSE:
+            return None
+        found = lsq_linear(self.A.toarray(), right, bounds=(lowest, np.inf), method="bvls", tol=1e-14)
+        best: FloatArray | None = found.x if found.success else None
+        return best
 
 
 def _impossible_constraints(problem: Problem) -> InfeasibleProblem:

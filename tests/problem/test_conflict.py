@@ -7,6 +7,7 @@ import re
 import time
 from functools import partialmethod
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -130,6 +131,32 @@ def test_repair_changes_the_fewest_records_and_relax_shares_the_disagreement() -
     assert len(relaxed.changes) == 4
     assert _change(problem, relaxed.problem, 2) == pytest.approx(15, abs=1e-4)
     assert _change(problem, repaired.problem, 2) >= 15 - 1e-9
+
+
+def test_totals_that_two_engines_give_up_on_are_relaxed_by_a_third() -> None:
+    """Clarabel and HiGHS gave up: found by hostile seed 3100961."""
+    parts = ao.View([0, 1, 1], [[78_484_552, 0], [848_564_223, 184_665_817_000]])
+    whole = ao.View([0, 0, 0], [[848_568_038, 184_665_817_000]])
+    relaxed = reconcile(ao.Problem([parts, whole]), "relax").problem
+    share = 78_480_737 / 3  # of the contradiction, for each of the three totals that disagree
+    assert relaxed.views[0].joint[:, 0] == pytest.approx([78_484_552 - share, 848_564_223 - share], rel=1e-9)
+    assert relaxed.views[1].joint[0, 0] == pytest.approx(848_568_038 + share, rel=1e-9)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_relaxed_totals_are_the_same_by_every_engine(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = ao.Problem(
+        [ao.View([0, 0, 1], [[30, 12], [7, 9]])], histogram=[20, 30.0 if whole else 30.5, 16]
+    )
+    by_clarabel = reconcile(problem, "relax").problem
+
+    def fail(*_: object, **__: object) -> None:
+        raise cp.SolverError("stalled")
+
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    by_active_set = reconcile(problem, "relax").problem
+    assert by_active_set.histogram == pytest.approx(by_clarabel.histogram, abs=1e-6)
+    assert by_active_set.views[0].joint == pytest.approx(by_clarabel.views[0].joint, abs=1e-6)
 
 
 def test_relaxed_totals_can_be_met_under_constraints_that_leave_no_room() -> None:
