@@ -96,8 +96,12 @@ def test_libraries_that_ctrl_c_breaks_while_they_load_are_imported_from_one_plac
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             for node in ast.walk(function):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom):
+                    names = [node.module or ""]
+                else:
+                    continue
                 wrong += [f"{path}:{node.lineno}" for name in names if name.split(".")[0] in fragile]
     assert not wrong
 
