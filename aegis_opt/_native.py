@@ -50,6 +50,19 @@ def __getattr__(name: str) -> Any:
     return module
 
 
+def cp_sat_solver() -> Any:
+    """Return a CP-SAT that leaves Ctrl-C to Python.
+
+    Its own handler swallows it, or waits for itself, and when the solver has ended it leaves the process
+    without any: the next Ctrl-C kills it.
+    """
+    from aegis_opt._native import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.catch_sigint_signal = False
+    return solver
+
+
 @contextmanager
 def ctrl_c_after() -> Iterator[None]:
     """Do short work that Ctrl-C must not interrupt; what it does is done when the work has ended."""

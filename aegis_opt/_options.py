@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 LARGEST_COUNT = 2**53
 """Above it floating-point numbers do not tell two whole numbers apart."""
+LARGEST_NUMBER = 1e100
+"""Size that no score, measure or figure in a file has: squares of such numbers can still be added up."""
 
 
 def whole_number(

@@ -106,6 +106,17 @@ def test_libraries_that_ctrl_c_breaks_while_they_load_are_imported_from_one_plac
     assert not wrong
 
 
+def test_cp_sat_solvers_come_from_one_place() -> None:
+    """Which keeps them from taking Ctrl-C for themselves."""
+    found = [
+        str(path.relative_to(house.ROOT))
+        for paths in house.modules().values()
+        for path in paths
+        if "CpSolver(" in path.read_text(encoding="utf-8")
+    ]
+    assert found == ["aegis_opt/_native.py"]
+
+
 def test_a_class_name_stands_for_one_thing() -> None:
     places = defaultdict(list)
     for paths in house.modules().values():

@@ -27,6 +27,7 @@ from aegis_opt.solvers.integer import _flow
 from aegis_opt.sources._duckdb_engine import connect
 
 LIMIT = 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # seconds; more where others use the cores
+FOLDER = os.path.dirname(__file__)
 
 WORK = """
     import sys
@@ -88,7 +89,7 @@ def test_every_engine_ends_when_it_is_interrupted(engines: dict[str, tuple[int, 
 
     One process for several engines, which also shows that what was interrupted does not disturb the next.
     """
-    process = start(WORK, os.path.dirname(__file__))
+    process = start(WORK, FOLDER)
     assert process.stdout is not None
     assert process.stdin is not None
     try:
@@ -439,6 +440,47 @@ def test_ctrl_c_while_a_library_is_loaded_is_heard_after_it(name: str) -> None:
     )
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == ["interrupted", "loaded"]
+
+
+def test_ctrl_c_is_heard_after_every_engine() -> None:
+    """After CP-SAT in `verify_certificate`, nobody caught it: Ctrl-C killed the process, tests and all."""
+    code = """
+        import signal
+        from functools import partial
+        import numpy as np, pandas as pd, aegis_opt as ao
+        from aegis_opt.privacy import KAnonymity, verify_certificate
+        from test_interrupts import large_problem
+
+        def proof():
+            frame = pd.DataFrame({"a": np.arange(200) % 7, "b": np.arange(200) % 5, "y": np.arange(200) % 2})
+            candidates = {"a": [ao.Identity(), ao.KeepTop(2), ao.Suppress()],
+                          "b": [ao.Identity(), ao.PoolRare(50), ao.Suppress()]}
+            found = ao.search(frame, "y", candidates, KAnonymity(20))
+            verify_certificate(found.certificate, frame)
+
+        problem = large_problem(14, 3, 3)
+        work = {
+            f"{solver} {options}": partial(ao.reconstruct, problem, solver, **options)
+            for solver, options in [
+                ("ipf", {}),
+                ("ipf", {"rounding": "nearest"}),
+                ("smooth", {}),
+                *(("integer", {"norm": norm}) for norm in ("l1", "linf")),
+                *(("convex", {"norm": norm}) for norm in ("l1", "l2", "linf", "kl")),
+                *(("convex", {"norm": "l2", "engine": engine}) for engine in ("OSQP", "SCS")),
+            ]
+        } | {"proof": proof}
+        for name, do in work.items():
+            do()
+            try:
+                signal.raise_signal(signal.SIGINT)
+                print(name, "lost it")
+            except KeyboardInterrupt:
+                print("heard")
+    """
+    ended = start(code.replace("import signal\n", f"import signal, sys; sys.path.insert(0, {FOLDER!r})\n", 1))
+    out, err = ended.communicate(timeout=120)
+    assert (set(out.splitlines()), ended.returncode) == ({"heard"}, 0), out + err
 
 
 def test_ctrl_c_is_held_back_in_the_main_thread_only() -> None:

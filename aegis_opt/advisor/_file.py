@@ -15,7 +15,7 @@ import pandas as pd
 
 from aegis_opt._files import atomic_path, decoded, read_bytes
 from aegis_opt._json import check_nested, check_text, parse_json, typed_entry
-from aegis_opt._options import is_number, path_of
+from aegis_opt._options import LARGEST_NUMBER, is_number, path_of
 from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._criterion import Criterion
@@ -27,8 +27,6 @@ from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, one_sum
 
 FORMAT = "aegis-opt-advice"
 VERSION = 1
-LARGEST = 1e100
-"""Size that no score and no deviation has: squares of such numbers can still be added up."""
 
 _WAY_OUT = "get a whole copy of the file, or make it again with advise(...).save(path)"
 _SMALLER = "ask about fewer configurations"
@@ -222,7 +220,7 @@ def _number(value: Any, where: str) -> float:
     """Return a number, NaN where it is not known."""
     if value is None:
         return math.nan
-    if not (is_number(value) and abs(value) <= LARGEST):
+    if not (is_number(value) and abs(value) <= LARGEST_NUMBER):
         raise AdviceError(f"{where} has the value {shown(value)}, which no advice has: {_WAY_OUT}")
     return float(value)
 

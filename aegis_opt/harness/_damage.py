@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import LARGEST_NUMBER
 from aegis_opt._shown import shown
 from aegis_opt.harness._schema import COLUMNS, FAILED, KEYS, NO_WINNER, OK, SKIPPED, TIMED_OUT, TableName
 from aegis_opt.solvers.reconstruction import Status
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from aegis_opt.harness._results import Results
 
 LONGEST = 1e9  # seconds that a comparison may have taken
-LARGEST = 1e100  # number in any column: means and squares of such numbers do not overflow
 
 _NO_RESULT = (FAILED, TIMED_OUT, SKIPPED)
 STATUSES: dict[TableName, tuple[str, ...]] = {
@@ -37,8 +37,8 @@ def damaged_rows(results: Results) -> Iterator[str]:
                 yield f"{table}: {name!r} is missing in some row"
             if kind == "DOUBLE":
                 largest = np.nanmax(np.abs(column.to_numpy(np.float64, na_value=np.nan)), initial=0.0)
-                if largest > LARGEST:
-                    size = "infinite" if np.isinf(largest) else f"beyond {LARGEST:g}"
+                if largest > LARGEST_NUMBER:
+                    size = "infinite" if np.isinf(largest) else f"beyond {LARGEST_NUMBER:g}"
                     yield f"{table}: {name!r} is {size} in some row"
         if table in STATUSES and not frame["status"].isin(STATUSES[table]).all():
             odd = frame.loc[~frame["status"].isin(STATUSES[table]), "status"].iloc[0]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from aegis_opt._interrupts import interruptible
+from aegis_opt._native import cp_sat_solver
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._constraint import LinearConstraint
@@ -126,7 +127,7 @@ class WholeTables:
             self.model.clear_objective()
         else:
             self.model.minimize(objective)
-        solver = self._cp_model.CpSolver()
+        solver = cp_sat_solver()
         solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
         solver.parameters.random_seed = self._seed
         left = None
@@ -135,7 +136,6 @@ class WholeTables:
             solver.parameters.max_time_in_seconds = left
         if effort < math.inf:
             solver.parameters.max_deterministic_time = effort
-        solver.parameters.catch_sigint_signal = False  # its handler swallows Ctrl-C, or waits for itself
         model = self.model
         # its own limit is not looked at while a large model is taken in
         try:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from aegis_opt._json import check_text
-from aegis_opt._options import is_number
+from aegis_opt._options import LARGEST_NUMBER, is_number
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, SummaryError
 from aegis_opt.masks import Configurations
@@ -102,7 +102,7 @@ class SharedPrivacy(SharedData):
         for shared in self.rules:
             parts += [(f"{shared.rule.name}", shared.figures), (f"{shared.rule.name}", shared.holds)]
             for value in shared.figures.values():
-                if not is_number(value) or not value >= 0:
+                if not (is_number(value) and (0 <= value <= LARGEST_NUMBER or value == math.inf)):
                     raise SummaryError(f"{shared.rule.name} has the figure {shown(value)}, which is none")
         for what, part in parts:
             if set(part) != expected:

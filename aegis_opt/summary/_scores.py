@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import flag, is_number, is_whole
+from aegis_opt._options import LARGEST_NUMBER, flag, is_number, is_whole
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.measures import available_measures
@@ -322,10 +322,6 @@ class ScoreSummary(SharedData, Displayed):
         )
 
 
-LARGEST = 1e100
-"""Size that no score and no measure has: squares of such numbers can still be added up."""
-
-
 def _check_number(value: object, where: str) -> None:
-    if value is not None and not (is_number(value) and abs(value) <= LARGEST):  # type: ignore[arg-type]
+    if value is not None and not (is_number(value) and abs(value) <= LARGEST_NUMBER):  # type: ignore[arg-type]
         raise SummaryError(f"{where} has the value {shown(value)}, which is no number: make the file again")

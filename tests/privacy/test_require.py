@@ -153,6 +153,7 @@ def test_a_saved_summary_is_the_same(summary: Any, tmp_path: Path) -> None:
         (lambda p: p["rules"][0]["figures"].popitem(), "must be of every configuration"),
         (lambda p: p["rules"][0]["figures"].update(strictest="7"), "has the figure '7'"),
         (lambda p: p["rules"][0]["figures"].update(strictest=-1), "has the figure -1"),
+        (lambda p: p["rules"][0]["figures"].update(strictest=10**400), "has the figure 1000"),
         (lambda p: p["rules"][0]["holds"].update(strictest=1), "k-anonymity must be true or false, not 1"),
         (lambda p: p["private"].update(other=True), "must be of every configuration"),
         (lambda p: p.update(quasi_identifiers=[]), "need names of quasi-identifiers"),

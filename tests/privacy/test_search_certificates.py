@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import random
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,8 @@ import aegis_opt as ao
 from aegis_opt.errors import CertificateError
 from aegis_opt.privacy import KAnonymity, verify_certificate
 from aegis_opt.privacy._lattice._certificate import digest_of
+from aegis_opt.privacy._proof._table import CertifiedTable
+from aegis_opt.sources._duckdb_engine import connect
 from benchmarks.search_certificates import certified, misjudged
 
 CERTIFIED = [pair for seed in range(8) if (pair := certified(seed)) is not None]
@@ -145,3 +151,16 @@ def test_candidates_that_depend_on_counts_are_fitted(tmp_path: Path) -> None:
     assert found.certificate is not None
     found.certificate.save(tmp_path / "proof.json")
     verify_certificate(tmp_path / "proof.json", frame)
+
+
+def test_ctrl_c_ends_a_query_of_a_verification() -> None:
+    """DuckDB waited for its own threads, to the end of what they were doing."""
+    pressed = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
+    with connect() as connection:
+        table = CertifiedTable(connection, [], 1)
+        pressed.start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            table.rows("SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b")
+        assert time.monotonic() - begin < 10
+        assert table.rows("SELECT 1") == [(1,)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aegis_opt._interrupts import interruptible
+from aegis_opt._native import cp_sat_solver
 from aegis_opt.errors import CertificateError
 
 _FEW_CLAUSES = 100  # up to which one thread is faster than the start of more
@@ -41,7 +42,7 @@ def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequen
     model.minimize(
         sum(c * x for own, xs in zip(costs, chosen, strict=True) for c, x in zip(own, xs, strict=True))
     )
-    solver = cp_model.CpSolver()
+    solver = cp_sat_solver()
     solver.parameters.num_workers = 1 if len(clauses) < _FEW_CLAUSES else 8
     status = interruptible(lambda: solver.solve(model), solver.stop_search)
     if status == cp_model.INFEASIBLE:

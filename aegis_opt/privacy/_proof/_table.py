@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import CertificateError, UnknownColumn
 from aegis_opt.masks import Grouping, group_attribute
 from aegis_opt.privacy._proof._document import Statement
@@ -22,6 +23,7 @@ from aegis_opt.sources._scan import open_engine
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
+T = TypeVar("T")
 IntArray = npt.NDArray[np.int64]
 
 _MOST_CELLS = 1 << 24  # of classes by sensitive values that are made at a time
@@ -40,12 +42,16 @@ class CertifiedTable:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query and fetch its rows."""
-        return self.connection.execute(query).fetchall()
+        return self._run(lambda: self.connection.execute(query).fetchall())
 
     def columns(self, query: str) -> dict[str, IntArray]:
         """Run a query and fetch its columns, which hold whole numbers."""
-        fetched = self.connection.execute(query).fetchnumpy()
+        fetched = self._run(lambda: self.connection.execute(query).fetchnumpy())
         return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
+
+    def _run(self, work: Callable[[], T]) -> T:
+        """Run a query so that Ctrl-C ends it: in the main thread, DuckDB would wait for its own threads."""
+        return interruptible(work, self.connection.interrupt, stop_seconds=None)
 
     def whole(self) -> IntArray:
         """Count the records per sensitive value."""
