@@ -19,7 +19,7 @@ from aegis_opt._options import number, one_of
 from aegis_opt.distances import Distance, Lp
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import infeasible, is_infeasible
-from aegis_opt.problem._consistency import require_whole_totals
+from aegis_opt.problem._consistency import require_whole_totals, tolerance
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._presolve import Reduction
@@ -133,7 +133,7 @@ class Integer(Minimiser):
         class_totals = reduction.table(found.totals.astype(np.float64))
         table = split(reduction, class_totals, rng)
         done = time.perf_counter()
-        gap = _relative_gap(found, distance, distance.value(table, problem.prior))
+        gap = _relative_gap(found, distance, distance.value(table, problem.prior), tolerance(problem))
         return Solution(
             table=table,
             method="cp-sat" if graph is None else "flow",
@@ -178,12 +178,16 @@ def _random_positions(class_of: IntArray, multiplicity: IntArray, rng: np.random
     return position
 
 
-def _relative_gap(found: IntegerSolution, distance: Distance, objective: float) -> float:
-    """Gap between the distance reached and the proved bound on it, as a share of the former."""
+def _relative_gap(found: IntegerSolution, distance: Distance, objective: float, negligible: float) -> float:
+    """Gap between the distance reached and the proved bound on it, as a share of the former.
+
+    A negligible gap counts as proof: beside a distance of a thousandth of a record, the digits of the prior
+    that leave CP-SAT's whole numbers would be no small share.
+    """
     if objective == 0.0:
         return 0.0
     bound = objective - found.slack
     if isinstance(distance.base, Lp):  # the costs are p-th powers
         power = distance.base.p
         bound = max(objective**power - found.slack, 0.0) ** (1.0 / power)
-    return float((objective - max(bound - found.error, 0.0)) / objective)
+    return float((objective - max(bound - found.error, 0.0)) / max(objective, negligible / _PROOF))

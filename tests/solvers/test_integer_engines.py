@@ -228,3 +228,17 @@ def test_linf_with_a_given_prior_and_a_constraint_is_found_at_once() -> None:
         if (table.sum(axis=0) == [1, 6, 3]).all() and constraint.violation(table) == 0
     )
     assert found.objective == pytest.approx(least, rel=1e-9)
+
+
+def test_the_rounding_of_a_prior_a_thousandth_of_a_record_away_is_no_gap() -> None:
+    """Half a unit of 2^-28 is 2e-6 of this distance: the only table within the constraint was not proved."""
+    problem = ao.Problem(
+        [ao.View([0], [[1, 0]])],
+        [1],
+        [[0.99903597, 0.0]],
+        constraints=[Constraint([[2, 1]], lower=1, upper=3)],
+    )
+    found = ao.reconstruct(problem, "integer", norm="l1", engine="cp-sat")
+    assert found.is_optimal
+    assert found.gap is not None
+    assert 0 < found.gap < 1e-6
