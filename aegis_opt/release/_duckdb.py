@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _NANOSECONDS = "TIMESTAMP_NS"
+_LIST = " IN ("
+"""What DuckDB makes a join of where the list is long; joins lose the order of the rows."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,13 @@ class DuckDBRows(RowsToMask):
         Lookups are stored as tables on the connection; without one they are part of the query itself, and
         nothing is left on the connection of the relation.
         """
-        joined = False
-        selected = []
+        selected, order_lost = [], False
         for i, name in enumerate(self.names):
             sql = how.get(name, f"c{i}")
             if isinstance(sql, Lookup):
                 column = SqlColumn(f"c{i}", self.columns[name].kind)
                 if sql.needs_join:
-                    joined = True
+                    order_lost = True
                     known = sql.packed_table()
                     if connection is not None:
                         connection.execute(f"CREATE TEMP TABLE lookup{i} AS {known}")
@@ -95,10 +96,10 @@ class DuckDBRows(RowsToMask):
                     sql = sql.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = c{i})")
                 else:
                     sql = sql.case(column)
+            order_lost = order_lost or _LIST in sql
             selected.append(f"{sql} AS c{i}")
-        if not joined:
+        if not order_lost:
             return self.relation.project(", ".join(selected))
-        # Joins lose the order
         numbered = self.relation.project("*, row_number() OVER () AS place")
         masked = numbered.project(", ".join([*selected, "place"])).order("place")
         return masked.project(", ".join(f"c{i}" for i in range(len(self.names))))
