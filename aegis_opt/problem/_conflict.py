@@ -68,10 +68,11 @@ def infeasible(problem: Problem) -> InfeasibleProblem:
         names += [f"constraint {problem.constraints[i].name!r}" for i in conflict.owners]
         shown = "; ".join(names[:MOST_NAMED]) + (f"; ... ({len(names)} in all)" if names[MOST_NAMED:] else "")
         text = f"no table without negative counts meets these totals together: {shown}."
-        if not conflict.irreducible:
-            text += " Some of them may not be needed for that: there was no time to leave them out."
     else:
         text = "no table meets all the totals."
+    if conflict is not None and not conflict.irreducible:
+        which = "the totals that this error carries" if direct else "them"
+        text += f" Some of {which} may not be needed for that: there was no time to leave them out."
     if conflict is not None and small:
         changes = reconcile(problem, "repair").changes
         shown = "; ".join(changes[:5]) + (f"; ... ({len(changes)} in all)" if len(changes) > 5 else "")

@@ -95,7 +95,9 @@ def test_an_explanation_without_time_says_that_some_totals_may_not_be_needed(
 ) -> None:
     monkeypatch.setattr(_conflict.Claims, "conflict", partialmethod(_conflict.Claims.conflict, 0.0))
     problem = ao.Problem(three_views())
-    assert "may not be needed" in str(infeasible(problem))
+    assert "Some of them may not be needed" in str(infeasible(problem))
+    disagreeing = ao.Problem([ao.View([0, 0], [[1, 2]]), ao.View([0, 1], [[1, 1], [1, 1]])])
+    assert "that this error carries may not be needed" in str(infeasible(disagreeing))
 
 
 def test_a_conflict_among_very_many_totals_is_found_in_seconds() -> None:
