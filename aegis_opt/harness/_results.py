@@ -384,6 +384,9 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
 
     if not files:
         return _frame(table, *_select(table, []))
+    for file in files:
+        if not file.is_file():  # DuckDB would wait for a pipe, deaf to Ctrl-C
+            raise ResultsError(f"{file}: is no regular file: {_WAY_OUT}")
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     paths = [[glob.escape(str(file.absolute())) for file in files]]
     try:
