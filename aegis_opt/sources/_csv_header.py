@@ -8,10 +8,15 @@ import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TextIO, cast
 
 from aegis_opt.errors import SourceError
 
+MOST_CHARACTERS = 2**24
+"""Characters of the header of a CSV file, all of its lines together."""
+
+_PIECE = 2**20  # characters that are looked at together
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -63,7 +68,11 @@ class CsvHeader:
         lines: list[str] = []
 
         def remembered() -> Iterator[str]:
-            for line in file:
+            left = MOST_CHARACTERS
+            while line := file.readline(left + 1):
+                left -= len(line)
+                if left < 0:
+                    raise csv.Error(f"its header has more than {MOST_CHARACTERS:,} characters")
                 lines.append(line)
                 yield line
 
@@ -74,7 +83,9 @@ class CsvHeader:
     def has_more(self, path: str) -> bool:
         """Whether anything but blank lines follows the header."""
         with _open(path) as file:
-            return any(line.strip() for i, line in enumerate(file) if i >= self.n_lines)
+            for _ in range(self.n_lines):
+                file.readline()
+            return any(map(str.strip, iter(partial(file.read, _PIECE), "")))
 
 
 def _has_mark(path: str) -> bool:
