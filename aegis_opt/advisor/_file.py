@@ -58,7 +58,7 @@ def load(path: str | os.PathLike[str]) -> Advice:
     """Read an advice and check everything in it."""
     target = path_of("path", path)
     compressed = _is_compressed(target)
-    if not target.exists():
+    if not os.path.exists(target):
         raise AdviceError(f"file not found: {str(target)!r}; make it with advise(...).save(path)")
     data = read_bytes(target, str(target), AdviceError, most=MOST_BYTES, unpack=compressed)
     text = decoded(data, str(target), AdviceError)

@@ -16,6 +16,9 @@ from aegis_opt.errors import SourceError
 MOST_CHARACTERS = 2**24
 """Characters of the header of a CSV file, all of its lines together."""
 
+MOST_COLUMNS = 100_000
+"""Names in the header of a CSV file."""
+
 _PIECE = 2**20  # characters that are looked at together
 _SEPARATORS = (",", ";", "\t", "|")
 
@@ -50,6 +53,11 @@ class CsvHeader:
         header = max(found, key=lambda each: len(each.names))  # the first of several
         if any("\udc80" <= character <= "\udcff" for character in "".join(header.names)):
             raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
+        if len(header.names) > MOST_COLUMNS:
+            raise SourceError(
+                f"{path} has {len(header.names):,} columns; of a CSV file at most {MOST_COLUMNS:,} are read: "
+                "keep those that you need, or read it yourself and pass a pandas, polars or Arrow table"
+            )
         if not header.names:
             what = "is empty" if not header.line_end else "begins with an empty line"
             raise SourceError(f"{path} {what}: a CSV file needs a header line and at least one record")

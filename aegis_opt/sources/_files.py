@@ -112,7 +112,7 @@ def _find_below(folder: str) -> list[str]:
 def _not_found(text: str) -> str:
     path = Path(text)
     whole = next((p for p in path.parents if not glob.has_magic(str(p))), path)  # "" has no parent
-    folder = next(p for p in (whole, *whole.parents) if p.is_dir() or p == p.parent)
+    folder = next(p for p in (whole, *whole.parents) if os.path.isdir(p) or p == p.parent)
     siblings = sorted(p.name for p in folder.iterdir()) if os.access(folder, os.R_OK) else []
     if glob.has_magic(text):
         there = ", ".join(siblings[:5]) + (", ..." if len(siblings) > 5 else "")

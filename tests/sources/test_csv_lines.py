@@ -88,3 +88,10 @@ def test_what_follows_a_header_is_looked_at_in_pieces(tmp_path, monkeypatch):
     for below, more in (("", False), ("\n \r\n\n   ", False), ("\n\n       x\n", True)):
         path.write_text("x,y\n" + below)
         assert _csv_header.CsvHeader.of(str(path)).has_more(str(path)) is more
+
+
+def test_a_header_of_too_many_columns_is_refused_before_the_engine_takes_memory(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(",".join(f"{i:x}" for i in range(100_001)) + "\n1\n")
+    with pytest.raises(SourceError, match="has 100,001 columns; of a CSV file at most 100,000 are read"):
+        columns(path)
