@@ -208,7 +208,7 @@ def _about_proof(advice: Advice) -> Iterator[str]:
         told = _masked(measure, summary)
         if told is None:
             yield f"its summary shares no values of {shown(name)}"
-        elif (np.abs(advice.masked - told).to_numpy() > NOISE * size).any():
+        elif ((advice.masked - told).abs().to_numpy() > NOISE * size).any():
             yield "its masked values are not those of the summary"
 
 
