@@ -76,7 +76,8 @@ def by_score(
         folds[stages != stages[winner]] = np.nan
         behind, width = differences_to(folds, winner)
         ranking = with_differences(ranking, behind, width)
-        equivalent = tuple(names[i] for i in order if np.isinf(width[i]) or behind[i] <= width[i])
+        close = np.isinf(width) | (behind <= width)
+        equivalent = tuple(names[i] for i in order if close[i] and close[winner])
     attributes = list(summary.attributes)
     monotone = shared.monotone and not masks_label(summary)
     alone = _ONE_ATTRIBUTE[label_is_number] if name == "r2" and len(attributes) == 1 else ""

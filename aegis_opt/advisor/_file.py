@@ -18,10 +18,11 @@ from aegis_opt._json import check_nested, check_text, parse_json, typed_entry
 from aegis_opt._options import LARGEST_NUMBER, is_number, path_of
 from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
+from aegis_opt.advisor._agreement import disagreements
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges
 from aegis_opt.advisor._require import excluded_frame
-from aegis_opt.errors import AdviceError, SummaryError
+from aegis_opt.errors import AdviceError, InvalidInput, SummaryError
 from aegis_opt.summary import AnySummary, ScoreSummary
 from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, one_summary_of_document
 
@@ -57,7 +58,7 @@ def load(path: str | os.PathLike[str]) -> Advice:
     """Read an advice and check everything in it."""
     target = path_of("path", path)
     compressed = _is_compressed(target)
-    if not target.exists():
+    if not os.path.exists(target):
         raise AdviceError(f"file not found: {str(target)!r}; make it with advise(...).save(path)")
     data = read_bytes(target, str(target), AdviceError, most=MOST_BYTES, unpack=compressed)
     text = decoded(data, str(target), AdviceError)
@@ -65,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Advice:
         return _advice_of(parse_json(text, AdviceError, most_items=MOST_ITEMS, deep=True))
     except SummaryError as error:
         raise AdviceError(f"{target}: the summary in it: {error}") from error
-    except AdviceError as error:
+    except InvalidInput as error:  # such as tables of the summary that a measure does not take
         raise AdviceError(f"{target}: {error}") from error
 
 
@@ -161,7 +162,7 @@ def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | Non
             raise AdviceError(f"the replicates of {where} have other configurations: {_WAY_OUT}")
         rows = len(next(iter(replicates.values()))) if isinstance(replicates[configurations[0]], list) else -1
         replicates = _number_frame(part, "replicates", where, rows)
-    return Advice(
+    advice = Advice(
         best=best,
         tied=chosen["tied"],
         ranking=ranking,
@@ -183,6 +184,9 @@ def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | Non
         asked=_asked(_entry(part, "asked", dict, where), where),
         excluded=_excluded(part, where),
     )
+    for disagreement in disagreements(advice):
+        raise AdviceError(f"{where} contradicts itself: {disagreement}: {_WAY_OUT}")
+    return advice
 
 
 def _excluded(part: Any, where: str) -> pd.DataFrame:

@@ -239,11 +239,11 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 def _known(folder: Path) -> dict[str, Any] | None:
     """What a folder says about itself; None where it holds nothing yet."""
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise ResultsError(f"{folder} is a file; results need a folder")
-    if (folder / "meta.json").exists():
+    if os.path.exists(folder / "meta.json"):
         return read_meta(folder)
-    if folder.is_dir() and any(folder.iterdir()):
+    if os.path.isdir(folder) and any(folder.iterdir()):
         raise ResultsError(f"{folder} is not empty and holds no results: choose another folder")
     return None
 
@@ -265,7 +265,7 @@ def make_meta(datasets: dict[str, Any], settings: dict[str, Any], plan: dict[str
 def read_meta(folder: Path) -> dict[str, Any]:
     """Read and check what a results folder says about itself."""
     path = folder / "meta.json"
-    if not path.exists():
+    if not os.path.exists(path):
         raise ResultsError(f"{folder} holds no results: there is no {path}")
     text = read_text(path, str(path), ResultsError, most=MOST_META_BYTES)
     try:
@@ -384,6 +384,9 @@ def read_parquet(files: Sequence[Path], table: TableName) -> pd.DataFrame:
 
     if not files:
         return _frame(table, *_select(table, []))
+    for file in files:
+        if not file.is_file():  # DuckDB would wait for a pipe, deaf to Ctrl-C
+            raise ResultsError(f"{file}: is no regular file: {_WAY_OUT}")
     columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in COLUMNS[table].items())
     paths = [[glob.escape(str(file.absolute())) for file in files]]
     try:

@@ -136,6 +136,11 @@ def get_measure(measure: str | Measure) -> Measure:
     return _MEASURES[measure]
 
 
+def known_measure(name: str) -> Measure | None:
+    """Look a measure up by a name that a file gives, and load nothing; None where it is not registered."""
+    return _MEASURES.get(name)
+
+
 def measure_for(label_kind: Literal["class", "number"], measure: str | Measure) -> Measure:
     """Look a measure up, and refuse one that is about another kind of label.
 

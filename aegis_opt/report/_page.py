@@ -72,9 +72,9 @@ def write_report(
     True
     """
     target = path_of("path", path)
-    if target.is_dir():
+    if os.path.isdir(target):
         raise InvalidInput(f"{target} is a folder: name the page, such as {target / 'report.html'}")
-    if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
+    if figures is not None and os.path.exists(figures) and not os.path.isdir(figures):
         raise InvalidInput(f"{figures} is a file: the figures need a folder")
     require_altair()  # before the work, not after it
     found = _checked(results)
@@ -94,8 +94,8 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
         where = "these results"
     elif isinstance(results, str | os.PathLike):
         where = str(results)
-        if not Path(results).is_dir():
-            kind = "a file, not a folder" if Path(results).exists() else "not there"
+        if not os.path.isdir(results):
+            kind = "a file, not a folder" if os.path.exists(results) else "not there"
             raise ResultsError(f"{where} is {kind}: name the folder that aegis-opt compare -o has written")
         results = load_results(results)
     else:

@@ -64,7 +64,7 @@ def write_record(advice: Advice, path: str | os.PathLike[str]) -> Path:
     """
     instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     target = path_of("path", path)
-    if target.is_dir() or target.suffix.lower() not in (".html", ".htm"):
+    if os.path.isdir(target) or target.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{target} must name a page that ends in .html, such as {target / 'advice.html'}")
     require_altair()
     text = _page(advice, target.name)

@@ -8,10 +8,18 @@ import gzip
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TextIO, cast
 
 from aegis_opt.errors import SourceError
 
+MOST_CHARACTERS = 2**24
+"""Characters of the header of a CSV file, all of its lines together."""
+
+MOST_COLUMNS = 100_000
+"""Names in the header of a CSV file."""
+
+_PIECE = 2**20  # characters that are looked at together
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -45,6 +53,11 @@ class CsvHeader:
         header = max(found, key=lambda each: len(each.names))  # the first of several
         if any("\udc80" <= character <= "\udcff" for character in "".join(header.names)):
             raise SourceError(f"{path}: the header line is not in UTF-8: save the file as UTF-8 text")
+        if len(header.names) > MOST_COLUMNS:
+            raise SourceError(
+                f"{path} has {len(header.names):,} columns; of a CSV file at most {MOST_COLUMNS:,} are read: "
+                "keep those that you need, or read it yourself and pass a pandas, polars or Arrow table"
+            )
         if not header.names:
             what = "is empty" if not header.line_end else "begins with an empty line"
             raise SourceError(f"{path} {what}: a CSV file needs a header line and at least one record")
@@ -63,7 +76,11 @@ class CsvHeader:
         lines: list[str] = []
 
         def remembered() -> Iterator[str]:
-            for line in file:
+            left = MOST_CHARACTERS
+            while line := file.readline(left + 1):
+                left -= len(line)
+                if left < 0:
+                    raise csv.Error(f"its header has more than {MOST_CHARACTERS:,} characters")
                 lines.append(line)
                 yield line
 
@@ -74,7 +91,9 @@ class CsvHeader:
     def has_more(self, path: str) -> bool:
         """Whether anything but blank lines follows the header."""
         with _open(path) as file:
-            return any(line.strip() for i, line in enumerate(file) if i >= self.n_lines)
+            for _ in range(self.n_lines):
+                file.readline()
+            return any(map(str.strip, iter(partial(file.read, _PIECE), "")))
 
 
 def _has_mark(path: str) -> bool:

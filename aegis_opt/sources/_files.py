@@ -72,10 +72,15 @@ def _find(text: str, base: str) -> list[str]:
         found = [path]
     else:
         pattern = os.path.join(glob.escape(base), text)
-        found = sorted(p for p in glob.glob(pattern, recursive=True) if os.path.isfile(p))
+        found = sorted(p for p in glob.glob(pattern, recursive=True) if _is_there(p))
     if not found:
         raise SourceError(_not_found(text))
     for path in found:
+        if not os.path.isfile(path):  # which would be waited for, or never end
+            raise SourceError(
+                f"{path} is no regular file; a pipe can be read once only: write it to a file, and give the "
+                "path of that"
+            )
         try:
             path.encode()
         except UnicodeEncodeError as error:
@@ -85,13 +90,18 @@ def _find(text: str, base: str) -> list[str]:
     return found
 
 
+def _is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether a path that was found is no folder, and no link to nothing."""
+    return os.path.exists(path) and not os.path.isdir(path)
+
+
 def _find_below(folder: str) -> list[str]:
     """Return the files of a table that is a folder; what begins with _ or . is no part of it."""
     paths = [
         str(path)
         for path in sorted(Path(folder).rglob("*"))
         if path.name.lower().endswith(ENDINGS)
-        and path.is_file()
+        and _is_there(path)
         and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
     ]
     if not paths:
@@ -102,7 +112,7 @@ def _find_below(folder: str) -> list[str]:
 def _not_found(text: str) -> str:
     path = Path(text)
     whole = next((p for p in path.parents if not glob.has_magic(str(p))), path)  # "" has no parent
-    folder = next(p for p in (whole, *whole.parents) if p.is_dir() or p == p.parent)
+    folder = next(p for p in (whole, *whole.parents) if os.path.isdir(p) or p == p.parent)
     siblings = sorted(p.name for p in folder.iterdir()) if os.access(folder, os.R_OK) else []
     if glob.has_magic(text):
         there = ", ".join(siblings[:5]) + (", ..." if len(siblings) > 5 else "")

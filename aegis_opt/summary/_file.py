@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -114,7 +113,7 @@ def summary_text(summary: AnyDocument) -> str:
 def load(path: str | os.PathLike[str]) -> AnyDocument:
     """Read a summary and check everything in it."""
     name, compressed = os.fspath(path), _is_compressed(path)
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise SummaryError(f"file not found: {name!r}; make it with summarize(...).save(path)")
     text = decoded(
         read_bytes(path, name, SummaryError, most=MOST_BYTES, unpack=compressed), name, SummaryError

@@ -20,6 +20,8 @@ from aegis_opt.summary._shared_data import SharedData
 
 MOST_LABEL_MASKS = 100
 """Distinct masks of the label in one summary."""
+MOST_COMPARED = 5_000_000
+"""Classes of the label, times the pairs of its masks, where the records of the classes are not shared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,13 @@ def check_label_masks(
         ):
             raise SummaryError(f"totals disagree: {where} has other records per class than the label")
     if label_counts is None:
+        pairs = len(masks) * (len(masks) - 1) // 2
+        if pairs * n_classes > MOST_COMPARED:
+            raise SummaryError(
+                f"the label {shown(label)} has {n_classes:,} classes and {len(masks)} masks to be compared; "
+                f"classes times pairs of masks are at most {MOST_COMPARED:,}: share fewer configurations at "
+                "a time"
+            )
         for (i, one), (j, other) in combinations(enumerate(masks), 2):
             if not _agree(one, other):
                 raise SummaryError(
@@ -102,21 +111,16 @@ def check_label_masks(
 
 def _agree(one: LabelMask, other: LabelMask) -> bool:
     """Whether two masks have the same records of the finest merged classes that both are made of."""
-    common = one.groups.copy()  # of each class, the number of the merged class: grown until nothing changes
-    while True:
-        for groups in (other.groups, one.groups):
-            least = np.full(int(groups.max()) + 1, len(common), dtype=np.int64)
-            np.minimum.at(least, groups, common)
-            grown = least[groups]
-            changed = not np.array_equal(grown, common)
-            common = grown
-        if not changed:
-            break
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    # Two masked classes, one of each mask, that have a class in common are part of the same merged class
+    size = one.n_classes + other.n_classes
+    ties = (np.ones(len(one.groups)), (one.groups, one.n_classes + other.groups))
+    n_merged, merged_of = connected_components(coo_array(ties, shape=(size, size)), directed=False)
     totals = []
-    for mask in (one, other):
-        parts = np.zeros(mask.n_classes, dtype=np.int64)
-        parts[mask.groups] = common
-        merged = np.zeros(int(common.max()) + 1, dtype=np.int64)
+    for mask, parts in ((one, merged_of[: one.n_classes]), (other, merged_of[one.n_classes :])):
+        merged = np.zeros(n_merged, dtype=np.int64)
         np.add.at(merged, parts, mask.counts)
         totals.append(merged)
     return np.array_equal(totals[0], totals[1])

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from aegis_opt._json import check_text
 from aegis_opt._options import LARGEST_NUMBER, is_number
 from aegis_opt._shown import shown
@@ -114,6 +116,28 @@ class SharedPrivacy(SharedData):
         for what, part in (("private", self.private), *((s.rule.name, s.holds) for s in self.rules)):
             if odd_values := [value for value in part.values() if not isinstance(value, bool)]:
                 raise SummaryError(f"{what} must be true or false, not {shown(odd_values[0])}")
+        self._check_answers()
+
+    def _check_answers(self) -> None:
+        """Refuse answers that the figures contradict.
+
+        A configuration is private exactly where all its figures are good enough: they are then of what is
+        left after suppression, and else of all records. So a rule whose figure is good enough holds; the
+        other way round, too, without suppression or with one rule.
+        """
+        names = list(self.private)
+        private = np.array([self.private[name] for name in names])
+        enough = [s.rule.satisfied(np.array([s.figures[n] for n in names], np.float64)) for s in self.rules]
+        agree = private == np.all(enough, axis=0)
+        for shared, reached in zip(self.rules, enough, strict=True):
+            holds = np.array([shared.holds[name] for name in names])
+            agree &= holds == reached if self.suppression == 0 or len(self.rules) == 1 else holds | ~reached
+        if not agree.all():
+            odd = shown(names[int(np.argmin(agree))])
+            raise SummaryError(
+                f"the privacy figures of {odd} contradict what is said of it: it is private where all its "
+                "figures reach the levels of the rules; get a whole copy of the file"
+            )
 
     def restricted(self, configurations: Iterable[str]) -> SharedPrivacy:
         """Return what is shared about some of the configurations."""

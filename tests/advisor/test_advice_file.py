@@ -12,6 +12,7 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt.errors import AdviceError
+from aegis_opt.measures import _registry
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +124,93 @@ DAMAGES: dict[str, tuple[Any, str]] = {
     "nested": (lambda d: d["advice"]["asked"].update(x=[[]]), "plain value"),
     "changes without summary": (lambda d: d.update(summary=None), "need the summary"),
 }
+
+
+def swap_numbers(part: dict[str, Any], *columns: str) -> None:
+    for column in columns:
+        values = part["ranking"][column]
+        values[0], values[-1] = values[-1], values[0]
+
+
+LIES: dict[str, tuple[str, Any, str]] = {
+    "another winner": (
+        "mi",
+        lambda a: a.update(best=a["ranking"]["configuration"][-1], equivalent=[]),
+        "its winner, or what shares the first place, is not of the first rank",
+    ),
+    "a winner beside the first": (
+        "mi",
+        lambda a: a.update(tied=[*a["tied"], a["ranking"]["configuration"][-1]]),
+        "what shares the first place",
+    ),
+    "another order": ("mi", lambda a: swap_numbers(a, "pud"), "ranks do not follow its numbers"),
+    "all first": ("mi", lambda a: a["ranking"].update(rank=[1] * 12), "ranks do not follow its numbers"),
+    "no ranks": ("mi", lambda a: a["ranking"].update(rank=[3] * 12), "not those of a ranking"),
+    "other numbers": (
+        "mi",
+        lambda a: a["ranking"]["pud"].__setitem__(0, 1e-9),
+        "its pud is not the mean over the attributes",
+    ),
+    "other bounds": (
+        "mi",
+        lambda a: a["ranking"].update(pud_low=a["ranking"]["pud_high"], pud_high=a["ranking"]["pud_low"]),
+        "is no interval",
+    ),
+    "texts": ("mi", lambda a: a["ranking"].update(score=["x"] * 12), "other things than numbers"),
+    "another score": ("mi_loo", lambda a: swap_numbers(a, "score"), "ranks do not follow its numbers"),
+    "others alike": (
+        "mi_loo",
+        lambda a: a.update(equivalent=a["ranking"]["configuration"][-2:]),
+        "not among what cannot be told apart",
+    ),
+    "a proof by a measure that has none": ("mi_loo", lambda a: a.update(certified=True), "by 'mi_loo'"),
+    "a proof by single views": ("mi", lambda a: a.update(scope="single"), "nothing proves its order"),
+    "a proof of no winner": (
+        "mi",
+        lambda a: a.update(best=None, tied=[], certified=True),
+        "names no winner, and says",
+    ),
+    "other masked values": (
+        "mi",
+        lambda a: [column.__setitem__(0, 1e-3) for column in a["masked"].values()],
+        "its order is not that of the masked values|its masked values are not those of the summary",
+    ),
+    "a score that was not shared": (
+        "r2",
+        lambda a: a["ranking"]["score"].__setitem__(0, 1.0),
+        "its scores are not those of the summary",
+    ),
+    "a proof by a score that has none": ("r2_cv", lambda a: a.update(certified=True), "an order by 'r2_cv'"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_advice_that_contradicts_its_own_numbers_is_refused(
+    clinic: ao.datasets.Dataset, name: str, tmp_path: Path
+) -> None:
+    measure, lie, words = LIES[name]
+    path = tmp_path / "advice.json"
+    options = {"share": "scores", "scores": ["r2", "r2_cv"]} if measure.startswith("r2") else {}
+    summary = ao.summarize(clinic.frame, clinic.label, clinic.configurations, **options)  # type: ignore[call-overload]
+    ao.advise(summary, measure).save(path)
+    document = json.loads(path.read_text())
+    lie(document["advice"])
+    path.write_text(json.dumps(document))
+    with pytest.raises(AdviceError, match=words) as caught:
+        ao.Advice.load(path)
+    assert f"{path}: the advice contradicts itself" in str(caught.value)
+
+
+def test_a_plugin_is_not_loaded_because_a_file_names_its_measure(
+    clinic: ao.datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "advice.json"
+    advice_of(clinic, "tables", measure="mi").save(path)
+    document = json.loads(path.read_text())
+    document["advice"]["criterion"]["name"] = "halves"
+    path.write_text(json.dumps(document))
+    monkeypatch.setattr(_registry, "offers", lambda _: pytest.fail("a plugin was looked for"))
+    assert ao.Advice.load(path).measure == "halves"
 
 
 @pytest.mark.parametrize("name", DAMAGES)

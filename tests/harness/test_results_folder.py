@@ -176,6 +176,17 @@ def test_a_damaged_byte_is_told_and_harms_no_other_folder(done, reference) -> No
     load_results(reference)
 
 
+@pytest.mark.parametrize("table", list(COLUMNS))
+def test_a_pipe_among_the_results_is_refused_and_not_waited_for(done, table) -> None:
+    file = next((done / table).glob("*.parquet"))
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ResultsError, match=f"{file.name}: is no regular file: delete it and run"):
+        load_results(done)
+    with pytest.raises(ResultsError, match=f"{file.name}: is no regular file"):
+        run(done)
+
+
 def test_a_file_of_something_else_is_named(done) -> None:
     import duckdb
 

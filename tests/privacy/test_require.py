@@ -174,6 +174,33 @@ def test_figures_that_somebody_changed_are_refused(
     assert "s.json" in str(caught.value)
 
 
+@pytest.mark.parametrize("rules", [[KAnonymity(5)], [KAnonymity(5), TCloseness(0.3)]])
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_answers_that_their_own_figures_contradict_are_refused(
+    clinic: Any, tmp_path: Path, rules: Any, suppression: float
+) -> None:
+    summary = ao.summarize(
+        clinic.frame, clinic.label, clinic.configurations, rules=rules, suppression=suppression
+    )
+    summary.save(tmp_path / "s.json")
+    whole = json.loads((tmp_path / "s.json").read_text())
+    assert ao.Summary.load(tmp_path / "s.json") == summary
+    parts = [("private",), *((i, "holds") for i in range(len(rules)))]
+    refused = 0
+    for name in clinic.configurations:
+        for place in parts:
+            document = copy.deepcopy(whole)
+            privacy = document["privacy"]
+            answers = privacy["private"] if place == ("private",) else privacy["rules"][place[0]]["holds"]
+            answers[name] = not answers[name]
+            (tmp_path / "s.json").write_text(json.dumps(document))
+            if len(rules) == 1 or not suppression or place == ("private",):
+                with pytest.raises(ao.AegisError, match=f"figures of '{name}' contradict"):
+                    ao.Summary.load(tmp_path / "s.json")
+                refused += 1
+    assert refused >= len(clinic.configurations)
+
+
 def test_bad_input_of_a_provider_is_refused(clinic: Any) -> None:
     def summarize(**options: Any) -> None:
         ao.summarize(clinic.frame, clinic.label, clinic.configurations, **options)

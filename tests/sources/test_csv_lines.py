@@ -7,7 +7,7 @@ import pytest
 from aegis_opt.errors import SourceError
 from aegis_opt.masks import Suppress
 from aegis_opt.release import apply_configuration
-from aegis_opt.sources import columns, scan
+from aegis_opt.sources import _csv_header, columns, scan
 
 MARK = b"\xef\xbb\xbf"
 
@@ -69,3 +69,29 @@ def test_a_mark_before_a_quoted_name_is_no_part_of_it(tmp_path):
     (tmp_path / "people.csv").write_bytes(MARK + b'"x","y\nz"\n1,a\n2,b\n')
     assert columns(tmp_path / "people.csv") == ("x", "y\nz")
     assert scan(tmp_path / "people.csv", "y\nz").n_records == 2
+
+
+@pytest.mark.parametrize("content", ["a" * 100, '"' + "a\n" * 50 + '",y\n1,2\n', "a,b" * 100], ids=range(3))
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_a_header_is_read_up_to_a_limit(tmp_path, monkeypatch, content, ending):
+    """A packed file of some megabytes can hold a line of gigabytes."""
+    monkeypatch.setattr(_csv_header, "MOST_CHARACTERS", 99)
+    path = tmp_path / f"people.{ending}"
+    path.write_bytes(gzip.compress(content.encode()) if ending == "csv.gz" else content.encode())
+    with pytest.raises(SourceError, match="its header has more than 99 characters"):
+        columns(path)
+
+
+def test_what_follows_a_header_is_looked_at_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv_header, "_PIECE", 3)
+    path = tmp_path / "people.csv"
+    for below, more in (("", False), ("\n \r\n\n   ", False), ("\n\n       x\n", True)):
+        path.write_text("x,y\n" + below)
+        assert _csv_header.CsvHeader.of(str(path)).has_more(str(path)) is more
+
+
+def test_a_header_of_too_many_columns_is_refused_before_the_engine_takes_memory(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(",".join(f"{i:x}" for i in range(100_001)) + "\n1\n")
+    with pytest.raises(SourceError, match="has 100,001 columns; of a CSV file at most 100,000 are read"):
+        columns(path)

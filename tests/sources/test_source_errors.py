@@ -30,6 +30,23 @@ def test_file_not_found_suggests_a_near_name(tmp_path):
         scan(tmp_path / "folder", "y")
 
 
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet"])
+@pytest.mark.parametrize("device", [False, True])
+def test_a_pipe_or_a_device_is_refused_and_not_waited_for(tmp_path: Path, ending: str, device: bool) -> None:
+    path = tmp_path / f"people.{ending}"
+    path.symlink_to("/dev/zero") if device else os.mkfifo(path)
+    message = rf"people\.{ending} is no regular file; a pipe can be read once only: write it to a file"
+    for source in (path, str(tmp_path / "*"), tmp_path):  # alone, by a pattern, in a folder
+        with pytest.raises(SourceError, match=message):
+            columns(source)
+
+
+def test_links_to_nothing_are_no_part_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("x,y\n1,0\n")
+    (tmp_path / "old.csv").symlink_to("nowhere")
+    assert columns(tmp_path) == columns(tmp_path / "*.csv") == ("x", "y")
+
+
 def test_an_empty_path_is_no_file():
     with pytest.raises(SourceError, match="file not found: ''"):
         scan("", "y")

@@ -353,6 +353,26 @@ def test_label_masks_agree_on_merged_classes_that_they_have_in_common() -> None:
         check_label_masks("y", [pairs] * 101, 5, None)
 
 
+def chained(n_classes: int) -> list[LabelMask]:
+    """Two masks of pairs of classes, which have only all classes together in common."""
+    classes = np.arange(n_classes)
+    groups = (classes // 2, (classes + 1) // 2)
+    return [LabelMask({}, g, range(int(g.max()) + 1), np.bincount(g)) for g in groups]
+
+
+def test_masks_that_share_classes_in_a_long_chain_are_compared_at_once() -> None:
+    one, other = chained(200_000)
+    check_label_masks("y", [one, other], 200_000, None)
+    more = LabelMask({}, other.groups, other.labels, np.asarray(other.counts) + 1)
+    with pytest.raises(SummaryError, match="masks 0 and 1 of the label 'y' have other records"):
+        check_label_masks("y", [one, more], 200_000, None)
+
+
+def test_too_many_classes_and_pairs_of_masks_are_refused_before_they_are_compared() -> None:
+    with pytest.raises(SummaryError, match=r"200,000 classes and 100 masks.*share fewer configurations"):
+        check_label_masks("y", chained(200_000) * 50, 200_000, None)
+
+
 def test_files_without_masked_labels_stay_what_they_were(frame: pd.DataFrame, tmp_path: Path) -> None:
     ao.summarize(frame, "health", {"c": {"age": ao.Blur(5)}}).save(tmp_path / "s.json")
     document = json.loads((tmp_path / "s.json").read_text())

@@ -55,7 +55,7 @@ def offers_of(candidates: Any) -> dict[str, Offer]:
 def hierarchy_files(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the CSV files of a folder, by name."""
     place = Path(folder)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise ConfigurationError(
             f"{str(place)!r} is no folder: give the folder of the hierarchies, one file ATTRIBUTE.csv each"
         )

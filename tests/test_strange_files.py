@@ -1,0 +1,150 @@
+"""Strange files and paths: every reader refuses them by an error of the library, or reads what they say."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aegis_opt as ao
+from aegis_opt.cli import main
+from aegis_opt.harness import load_results
+from aegis_opt.release import apply_configuration
+from aegis_opt.report import write_report
+from aegis_opt.sources import columns
+
+TABLE = b"x,y\n" + b"1,a\n2,b\n" * 20
+
+
+def read_table(path: str | Path) -> Any:
+    columns(path)
+    return apply_configuration(path, {"x": ao.Suppress()})
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "s.json": ao.Summary.load,
+    "s.json.gz": ao.Summary.load,
+    "a.json": ao.Advice.load,
+    "a.json.gz": ao.Advice.load,
+    "c.json": ao.load_configurations,
+    "c.yaml": ao.load_configurations,
+    "h.csv": ao.Hierarchy.from_csv,
+    "t.csv": read_table,
+    "t.csv.gz": read_table,
+}
+PACKED = [name for name in READERS if name.endswith(".gz")]
+ODD_PATHS = {"nul": "a\0b", "half": "a\ud800b", "bytes": "a\udcffb", "long": "x" * 5000, "deep": "a/" * 3000}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The text of a whole file of each kind, unpacked."""
+    folder = tmp_path_factory.mktemp("whole")
+    example = ao.datasets.worked_example()
+    summary = ao.summarize(example.frame, example.label, example.configurations)
+    summary.save(folder / "s.json")
+    ao.advise(summary, "mi").save(folder / "a.json")
+    found = {name: (folder / name).read_bytes() for name in ("s.json", "a.json")}
+    found |= {
+        "c.json": b'{"c": {"x": {"function": "suppress"}}}',
+        "c.yaml": b"c: {x: {function: suppress}}\n",
+    }
+    found |= {"h.csv": b"1,a\n2,b\n", "t.csv": TABLE}
+    return found | {name: found[name.removesuffix(".gz")] for name in PACKED}
+
+
+def write(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if name in PACKED else data)
+    return path
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_text_in_another_encoding_is_refused_and_a_byte_order_mark_is_not(
+    whole: dict[str, bytes], name: str, tmp_path: Path
+) -> None:
+    text = whole[name].decode()
+    for data in (*(text.encode(code) for code in ("utf-16", "utf-32")), b""):
+        with pytest.raises(ao.AegisError):
+            READERS[name](write(tmp_path, name, data))
+    READERS[name](write(tmp_path, name, b"\xef\xbb\xbf" + whole[name]))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_files_that_are_cut_short_or_go_on_are_refused(
+    whole: dict[str, bytes], name: str, tmp_path: Path
+) -> None:
+    packed = gzip.compress(whole[name])
+    path = tmp_path / name
+    for data in (packed[:-5], packed[:14], packed + b"junk", whole[name]):
+        path.write_bytes(data)
+        with pytest.raises(ao.AegisError):
+            READERS[name](path)
+
+
+def test_packed_tables_may_be_of_several_parts(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(TABLE[:24]) + gzip.compress(TABLE[24:]))
+    assert len(read_table(path)) == 40
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_folders_and_pipes_in_place_of_files_are_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / name).mkdir()
+    os.mkfifo(tmp_path / name)
+    for path in (tmp_path / "folder" / name, tmp_path / name):
+        with pytest.raises(ao.AegisError):
+            READERS[name](path)
+
+
+@pytest.mark.parametrize("odd", ODD_PATHS)
+@pytest.mark.parametrize("name", READERS)
+def test_paths_that_no_file_can_have_are_refused(name: str, odd: str) -> None:
+    with pytest.raises(ao.AegisError):
+        READERS[name](ODD_PATHS[odd] + name)
+
+
+@pytest.mark.parametrize("odd", ODD_PATHS)
+def test_folders_that_cannot_be_are_refused(odd: str, tmp_path: Path) -> None:
+    path = ODD_PATHS[odd]
+    with pytest.raises(ao.AegisError):
+        load_results(path)
+    with pytest.raises(ao.AegisError):
+        write_report(path, tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("odd", ODD_PATHS)
+def test_commands_say_that_a_path_cannot_be(odd: str, tmp_path: Path, capsys: Any) -> None:
+    path, table = ODD_PATHS[odd], write(tmp_path, "t.csv", TABLE)
+    configurations = write(tmp_path, "c.json", b'{"c": {"x": {"function": "suppress"}}}')
+    for arguments in (
+        ["advise", f"{path}.json"],
+        [
+            "summarize",
+            f"{path}.csv",
+            "--label",
+            "y",
+            "--configurations",
+            str(configurations),
+            "-o",
+            str(tmp_path / "s.json"),
+        ],
+        [
+            "summarize",
+            str(table),
+            "--label",
+            "y",
+            "--configurations",
+            f"{path}.json",
+            "-o",
+            str(tmp_path / "s.json"),
+        ],
+        ["report", path, "-o", str(tmp_path / "p.html")],
+    ):
+        assert main(arguments) != 0
+        assert "Traceback" not in capsys.readouterr().err
