@@ -177,11 +177,12 @@ def _equal_values(T: FloatArray, names: Sequence[object]) -> str:
 
 def _equal_columns(T: FloatArray) -> IntArray | None:
     """The first set of columns that equal each other, in their order."""
-    weights = np.random.default_rng(0).random(len(T))  # by which sums of columns differ unless they are equal
-    order = np.argsort(weights @ T)
-    near = np.abs(np.diff(T[:, order], axis=1)).max(axis=0) <= _EQUAL
+    keys = np.random.default_rng(0).random(len(T)) @ T  # they differ unless columns do not
+    order = np.argsort(keys)
+    places = np.flatnonzero(np.diff(keys[order]) <= 2 * len(T) * _EQUAL)
+    near = np.abs(T[:, order[places + 1]] - T[:, order[places]]).max(axis=0) <= _EQUAL
     if not near.any():
         return None
-    first = order[:-1][near].min()
+    first = order[places][near].min()
     same: IntArray = np.flatnonzero(np.abs(T - T[:, [first]]).max(axis=0) <= _EQUAL)
     return same

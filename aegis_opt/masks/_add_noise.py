@@ -210,10 +210,11 @@ class AddNoise(NoiseMask):
         T = np.zeros((width + 1, len(own)))
         # row g from value a: noise g - a; the rows at the ends have all that is cut off
         cumulated = np.concatenate([[0.0], np.cumsum(noise)])
-        for a, x in enumerate(own.tolist()):
-            T[:, a] = noise[width - x : 2 * width - x + 1]
-            T[0, a] = cumulated[width - x + 1]
-            T[-1, a] = cumulated[-1] - cumulated[2 * width - x] if width else 1.0
+        first = width - own
+        for g in range(1, width):
+            T[g] = noise[first + g]
+        T[0] = cumulated[first + 1]
+        T[-1] = cumulated[-1] - cumulated[first + width] if width else 1.0
         labels: list[Label] = list(range(low, high + 1))
         if domain.missing:
             T = np.block([[T, np.zeros((width + 1, 1))], [np.zeros((1, len(own))), np.ones((1, 1))]])

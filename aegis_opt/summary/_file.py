@@ -376,7 +376,7 @@ def _check_parts(parts: Sequence[_PartSize]) -> None:
     if noise > MOST_NOISE:
         raise SummaryError(
             f"the channels of the noisy tables count for {noise:,} entries together; at most {MOST_NOISE:,} "
-            "are read: cut values into groups before noise is added (Bucketize, Generalize), or summarise fewer "
+            "are read: cut values into groups before noise is added (Bucketize, Generalize), or take fewer "
             "masks with noise"
         )
 
