@@ -30,7 +30,7 @@ def checked_channel(
     told_apart: bool = True,
     error: type[AegisError] = InvalidInput,
 ) -> FloatArray:
-    """Copy a channel as a read-only array whose columns sum to 1 exactly; name what is wrong with it.
+    """Copy a channel as a read-only array whose columns sum to 1 but for rounding; name what is wrong.
 
     With `told_apart`, columns must be linearly independent: otherwise different tables give the same
     expected counts, and no number of records tells them apart.
@@ -68,7 +68,7 @@ def checked_channel(
             f"the columns of {what} must sum to 1, but that of value {shown(names[a])} sums to "
             f"{sums[a]:.10g}{hint}: T[g, a] = P(masked value g | value a)"
         )
-    T /= sums
+    T /= np.where(off > 4 * len(T) * np.finfo(np.float64).eps, sums, 1.0)  # so that a copy is the same
     T.setflags(write=False)
     if told_apart:
         require_told_apart(T, what, names, error)

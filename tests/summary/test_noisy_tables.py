@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +98,13 @@ def test_a_strangers_file_is_checked(summary: ao.Summary, tmp_path: Path, change
     path.write_text(json.dumps(document))
     with pytest.raises(SummaryError, match=text):
         ao.Summary.load(path)
+
+
+def test_a_copy_of_a_noisy_summary_equals_it() -> None:
+    """Columns that were scaled to sum to 1 were scaled again in a copy, by the last digit of a float."""
+    masks = {"c": {"age": ao.AddNoise("geometric", scale=4.5), "colour": ao.RandomizedResponse(epsilon=2)}}
+    summary = ao.summarize(FRAME, "y", masks)
+    assert pickle.loads(pickle.dumps(summary)) == copy.deepcopy(summary) == summary
 
 
 def test_epsilons_are_reported(summary: ao.Summary) -> None:
