@@ -15,6 +15,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 MOST_ENTRIES = 2**24  # of a channel: 128 MB
+_MOST_DECOMPOSED = 2**20  # entries of a channel whose rank is found: half a second
 SUM_SLACK = 1e-9  # that the sum of a column may be off 1
 _LEAST_JUMP = 1e4  # between the singular values of a matrix whose rank is certain
 _EQUAL = 1e-13  # difference of entries that count as equal
@@ -29,7 +30,7 @@ def checked_channel(
     told_apart: bool = True,
     error: type[AegisError] = InvalidInput,
 ) -> FloatArray:
-    """Copy a channel as a read-only array whose columns sum to 1 exactly; name what is wrong with it.
+    """Copy a channel as a read-only array whose columns sum to 1 but for rounding; name what is wrong.
 
     With `told_apart`, columns must be linearly independent: otherwise different tables give the same
     expected counts, and no number of records tells them apart.
@@ -67,7 +68,7 @@ def checked_channel(
             f"the columns of {what} must sum to 1, but that of value {shown(names[a])} sums to "
             f"{sums[a]:.10g}{hint}: T[g, a] = P(masked value g | value a)"
         )
-    T /= sums
+    T /= np.where(off > 4 * len(T) * np.finfo(np.float64).eps, sums, 1.0)  # so that a copy is the same
     T.setflags(write=False)
     if told_apart:
         require_told_apart(T, what, names, error)
@@ -75,10 +76,18 @@ def checked_channel(
 
 
 def require_told_apart(
-    T: FloatArray, what: str, names: Sequence[object], error: type[AegisError] = InvalidInput
+    T: FloatArray,
+    what: str,
+    names: Sequence[object],
+    error: type[AegisError] = InvalidInput,
+    *,
+    by_design: bool = False,
 ) -> None:
-    """Raise where the columns of a channel are linearly dependent, naming the values."""
-    if text := not_told_apart(T, names):
+    """Raise where the columns of a channel are linearly dependent, naming the values.
+
+    `by_design` says that only equal columns can be.
+    """
+    if text := _equal_values(T, names) if by_design else not_told_apart(T, names):
         raise error(
             f"{what} is singular, so that no number of records tells the values apart: {text}. Give these "
             "values different probabilities, or merge them before noise is added"
@@ -90,26 +99,30 @@ def not_told_apart(T: FloatArray, names: Sequence[object]) -> str:
 
     Singular values that fall gradually to the noise of floating-point numbers, as those of wide additive
     noise do, belong to a matrix that is ill-conditioned and not singular: its rank is not certain. Only a
-    jump shows that columns depend on each other (the distinction is that of [1]_).
+    jump shows that columns depend on each other (the distinction is that of [1]_). The rank of a channel of
+    more than a million entries is not looked for, as that takes minutes: only that columns are equal, or more
+    than the rows, is found there.
 
     References
     ----------
     .. [1] P. C. Hansen, Rank-Deficient and Discrete Ill-Posed Problems, SIAM (1998), chapter 1.
     """
+    if text := _equal_values(T, names):
+        return text
     m, n = T.shape
-    if (equal := _equal_columns(T)) is not None:
-        listed = listing([shown(names[a]) for a in equal.tolist()])
-        return f"{listed} have the same probability of every masked value"
     if n == 1:
         return ""
-    sizes, directions = np.linalg.svd(T, full_matrices=True)[1:]
-    sizes = np.concatenate([sizes, np.zeros(max(0, n - len(sizes)))])
+    if n > m:
+        T, n = T[:, : m + 1], m + 1  # these depend on each other already
+    if T.size > _MOST_DECOMPOSED:
+        return "" if n <= m else f"there are more values than the {m:,} masked values"
+    sizes = np.append(np.linalg.svd(T, compute_uv=False), np.zeros(n - min(m, n)))
     noise = max(m, n) * np.finfo(np.float64).eps * sizes[0]
     rank = int((sizes > noise).sum())
     certain = rank < n and (m < n or sizes[rank - 1] > _LEAST_JUMP * max(float(sizes[rank]), noise))
     if not certain:
         return ""
-    v = directions[-1]
+    v = np.linalg.svd(np.linalg.qr(T, mode="r"))[2][-1]
     v = np.where(np.abs(v) > _TAKES_PART * np.abs(v).max(), v, 0.0)
     sides = sorted(
         (np.maximum(v, 0.0), np.maximum(-v, 0.0)), key=lambda s: (np.count_nonzero(s), -s.argmax())
@@ -154,12 +167,22 @@ def condition(T: FloatArray) -> float:
     return float(np.linalg.cond(T))
 
 
+def _equal_values(T: FloatArray, names: Sequence[object]) -> str:
+    """Say which values have equal columns; "" where all columns differ."""
+    if (equal := _equal_columns(T)) is None:
+        return ""
+    listed = listing([shown(names[a]) for a in equal.tolist()])
+    return f"{listed} have the same probability of every masked value"
+
+
 def _equal_columns(T: FloatArray) -> IntArray | None:
     """The first set of columns that equal each other, in their order."""
-    order = np.lexsort(np.round(T[::-1] / _EQUAL / 2))
-    near = np.abs(np.diff(T[:, order], axis=1)).max(axis=0) <= _EQUAL
+    keys = np.random.default_rng(0).random(len(T)) @ T  # they differ unless columns do not
+    order = np.argsort(keys)
+    places = np.flatnonzero(np.diff(keys[order]) <= 2 * len(T) * _EQUAL)
+    near = np.abs(T[:, order[places + 1]] - T[:, order[places]]).max(axis=0) <= _EQUAL
     if not near.any():
         return None
-    first = order[:-1][near].min()
+    first = order[places][near].min()
     same: IntArray = np.flatnonzero(np.abs(T - T[:, [first]]).max(axis=0) <= _EQUAL)
     return same

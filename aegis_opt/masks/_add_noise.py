@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -21,7 +22,13 @@ Distribution = Literal["geometric", "discrete_gaussian"]
 WIDEST = 10_000
 """Largest high - low: there is a masked value for each whole number between them."""
 
-_TAIL = 40.0  # standard deviations beyond which a discrete Gaussian has no weight in floating point
+WIDEST_SCALE = 250_000.0
+"""Largest scale of a discrete Gaussian."""
+_LEAST_SCALE = 1e-3  # of a discrete Gaussian: the noise is 0 in floating point
+_SUMMED = 1_000.0  # scales up to which tails are summed term by term; beyond, by the formula
+_TAIL = (
+    9.0  # standard deviations after which what is left of a sum of a discrete Gaussian is below 1e-17 of it
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +51,7 @@ class AddNoise(NoiseMask):
         The scale s, above 0.
     epsilon : float, optional
         In place of the scale, which then gives local differential privacy with this epsilon: for geometric
-        noise s = (high - low) / epsilon, for Gaussian noise by bisection.
+        noise s = (high - low) / epsilon, for Gaussian noise the least scale that gives it.
     low, high : int, optional
         The range of values; by default that of the table that is masked. That depends on the data: for local
         differential privacy in the strict sense, declare a range that is public.
@@ -89,6 +96,11 @@ class AddNoise(NoiseMask):
         scale = self.scale
         if scale is not None:
             scale = number("the scale of AddNoise", scale, above=0, error=MaskError)
+            if self.distribution == "discrete_gaussian" and scale > WIDEST_SCALE:
+                raise MaskError(
+                    f"AddNoise has a scale of {scale:g}, which is too wide to compute: lower it to "
+                    f"{WIDEST_SCALE:,.0f} at most"
+                )
         epsilon = None if self.epsilon is None else checked_epsilon("AddNoise", self.epsilon)
         bounds: dict[str, int | None] = {"low": self.low, "high": self.high}
         for name, bound in bounds.items():
@@ -150,13 +162,7 @@ class AddNoise(NoiseMask):
             return 1.0
         if self.distribution == "geometric":
             return width / self.epsilon
-        least, most = 1e-3, 1.0
-        while self._epsilon(width, most) > self.epsilon:
-            most *= 2
-        for _ in range(200):
-            middle = math.sqrt(least * most)
-            least, most = (middle, most) if self._epsilon(width, middle) > self.epsilon else (least, middle)
-        return most
+        return _gaussian_scale(width, self.epsilon)
 
     def epsilon_for(self, domain: Domain | None = None) -> float:
         """Return epsilon for all whole numbers from low to high; see `NoiseMask.epsilon_for`.
@@ -174,10 +180,7 @@ class AddNoise(NoiseMask):
             return 0.0
         if self.distribution == "geometric":
             return width / scale
-        tails = _log_tails(width, scale)
-        at_the_end = float(tails[0] - tails[width])  # masked value low, from low and from high
-        inside = (width - 1) ** 2 / (2 * scale**2)  # masked value next to low, from itself and from high
-        return max(at_the_end, inside)
+        return _gaussian_epsilon(width, scale)
 
     def _noise(self, width: int, scale: float) -> FloatArray:
         """Probabilities of the noise -width..width; what is beyond counts to the ends."""
@@ -191,9 +194,9 @@ class AddNoise(NoiseMask):
             return np.asarray(weights / weights.sum())
         if width == 0:
             return np.ones(1)
-        tails = np.exp(_log_tails(width, scale))  # P(k <= -j)
-        upper = tails[:-1] - tails[1:]  # P(k = -j), j = 0..width - 1
-        weights = np.concatenate([[tails[width]], upper[:0:-1], upper[:1], upper[1:], [tails[width]]])
+        weights = _gaussian(np.arange(width), scale)  # k = 0..width - 1
+        end = float(_gaussian(np.array([width]), scale)[0]) * _tail_ratio(width, scale)
+        weights = np.concatenate([[end], weights[:0:-1], weights, [end]])
         return np.asarray(weights / weights.sum())
 
     def channel(self, domain: Domain) -> Channel:
@@ -207,10 +210,11 @@ class AddNoise(NoiseMask):
         T = np.zeros((width + 1, len(own)))
         # row g from value a: noise g - a; the rows at the ends have all that is cut off
         cumulated = np.concatenate([[0.0], np.cumsum(noise)])
-        for a, x in enumerate(own.tolist()):
-            T[:, a] = noise[width - x : 2 * width - x + 1]
-            T[0, a] = cumulated[width - x + 1]
-            T[-1, a] = cumulated[-1] - cumulated[2 * width - x] if width else 1.0
+        first = width - own
+        for g in range(1, width):
+            T[g] = noise[first + g]
+        T[0] = cumulated[first + 1]
+        T[-1] = cumulated[-1] - cumulated[first + width] if width else 1.0
         labels: list[Label] = list(range(low, high + 1))
         if domain.missing:
             T = np.block([[T, np.zeros((width + 1, 1))], [np.zeros((1, len(own))), np.ones((1, 1))]])
@@ -235,14 +239,60 @@ class AddNoise(NoiseMask):
         return np.where(codes == len(domain.values), width + 1, masked).astype(np.int64)
 
 
-def _log_tails(width: int, scale: float) -> FloatArray:
-    """Logarithms of P(k <= -j) for j = 0..width, of a discrete Gaussian."""
-    most = width + math.ceil(_TAIL * scale) + 1
-    if most > 10_000_000:
-        raise MaskError(f"AddNoise has a scale of {scale:g}, which is too wide to compute: lower it")
-    k = np.arange(most + 1, dtype=np.float64)
-    logs = -(k**2) / (2 * scale**2)
-    # log of the sum over k >= j, from the end: stable, since the largest term is the first
-    sums = np.logaddexp.accumulate(logs[::-1])[::-1]
-    total = np.logaddexp(sums[0], sums[1])
-    return np.asarray(sums[: width + 1] - total)
+def _gaussian(k: IntArray, scale: float) -> FloatArray:
+    """Weights exp(-k^2 / (2 s^2)) of a discrete Gaussian."""
+    return np.asarray(np.exp(-((k / max(scale, _LEAST_SCALE)) ** 2) / 2))
+
+
+def _tail_ratio(j: int, scale: float) -> float:
+    """Sum of the weights of all k >= j, divided by that of j.
+
+    For wide noise by the formula of Euler and Maclaurin [1]_, whose next term is below 1e-16 for all j up to
+    `WIDEST`.
+
+    References
+    ----------
+    .. [1] M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions (1964), formula 23.1.30.
+    """
+    if scale <= _SUMMED:
+        s = max(scale, _LEAST_SCALE)
+        i = np.arange(math.ceil(_TAIL * s) + 1)
+        return float(np.exp(-i * (2 * j + i) / (2 * s * s)).sum())
+    from scipy.special import erfcx
+
+    slope = j / scale**2
+    integral = scale * math.sqrt(math.pi / 2) * float(erfcx(j / scale / math.sqrt(2)))
+    return integral + 1 / 2 + slope / 12 - (slope**3 - 3 * slope / scale**2) / 720
+
+
+def _gaussian_epsilon(width: int, scale: float) -> float:
+    """Largest log-ratio of two probabilities of a masked value, with Gaussian noise cut off at the ends."""
+    steps = width / scale
+    below = float(_gaussian(np.arange(min(width, math.ceil(_TAIL * scale) + 1)), scale).sum())
+    log_odds = math.log(below / _tail_ratio(width, scale)) + steps * steps / 2
+    at_the_end = float(np.logaddexp(0.0, log_odds))  # masked value low, from low and from high
+    inner = (width - 1) / scale
+    return max(at_the_end, inner * inner / 2)  # masked value next to low, from itself and from high
+
+
+@lru_cache(maxsize=1024)
+def _gaussian_scale(width: int, epsilon: float) -> float:
+    """Least scale, from 0.001 on, at which Gaussian noise has an epsilon."""
+    from scipy.optimize import brentq
+
+    if _gaussian_epsilon(width, WIDEST_SCALE) > epsilon:
+        raise MaskError(
+            f"AddNoise with epsilon={epsilon:g} needs a scale above {WIDEST_SCALE:,.0f} here, which is too "
+            "wide to compute: raise epsilon, or take geometric noise"
+        )
+    if _gaussian_epsilon(width, _LEAST_SCALE) <= epsilon:
+        return _LEAST_SCALE
+
+    def excess(log_scale: float) -> float:
+        return math.log(_gaussian_epsilon(width, math.exp(log_scale)) / epsilon)
+
+    ends = math.log(_LEAST_SCALE) - 1e-9, math.log(WIDEST_SCALE) + 1e-9
+    scale = math.exp(brentq(excess, *ends, xtol=1e-15, rtol=1e-15))
+    while _gaussian_epsilon(width, scale) > epsilon:  # by rounding
+        scale *= 1 + 1e-15
+    return scale

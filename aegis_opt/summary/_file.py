@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from aegis_opt._channels import MOST_ENTRIES
 from aegis_opt._files import atomic_path, decoded, read_bytes
 from aegis_opt._json import parse_json
 from aegis_opt._options import is_whole
@@ -52,6 +53,10 @@ MOST_CELLS = 10_000_000
 """Cells of all unmasked tables of a summary file: values times classes, summed over the attributes."""
 MOST_GROUPS = 20_000_000
 """Values that all masked tables of a summary file group, together: runs say that in a few bytes."""
+MOST_NOISE = MOST_ENTRIES
+"""Entries of the channels of all noisy tables of a summary file: masked values times values, 128 MB. An entry
+of Pram counts four times, as its columns are compared, and a table for 8,192 entries at least."""
+_LEAST_NOISE = 8192
 
 Table = TypeVar("Table")
 
@@ -297,11 +302,12 @@ def _expand(written: Any, where: str, n_values: int) -> Any:
 
 @dataclass(frozen=True)
 class _PartSize:
-    """What one summary of a file takes: values and tables of each attribute, and classes."""
+    """What one summary of a file takes: values and tables of each attribute, classes, and noise."""
 
     attributes: Mapping[str, tuple[int, int]]
     classes: int
     label_masks: int = 0
+    noise: int = 0
 
 
 def _part_size(summary: Summary | ScoreSummary | ProtectedSummary) -> _PartSize:
@@ -309,13 +315,39 @@ def _part_size(summary: Summary | ScoreSummary | ProtectedSummary) -> _PartSize:
         return _PartSize({}, 0)
     sizes = {name: (a.n_values, len(a.tables)) for name, a in summary.attributes.items()}
     if isinstance(summary, Summary):
-        return _PartSize(sizes, summary.n_classes, len(summary.label_masks))
+        noise = sum(
+            _noise_entries(table.spec, table.n_groups, a.n_values)
+            for a in summary.attributes.values()
+            for table in a.tables
+            if table.channel is not None
+        )
+        return _PartSize(sizes, summary.n_classes, len(summary.label_masks), noise)
     return _PartSize(sizes, len(summary.label_values))
+
+
+def _noise_entries(spec: Mapping[str, Any], rows: int, columns: int) -> int:
+    """Return what a noisy table counts for, see `MOST_NOISE`; wrong parts are found when it is read."""
+    matrix = spec.get("matrix")
+    if isinstance(matrix, list):
+        rows, columns = 4 * len(matrix), max((len(row) for row in matrix if isinstance(row, list)), default=0)
+    return max(rows * columns, _LEAST_NOISE)
+
+
+def _written_noise(attribute: Any, where: str) -> int:
+    """Return the entries of the channels of an attribute as a file has it."""
+    n_values = get_entry(attribute, "n_values", int, where)
+    noise = 0
+    for i, table in enumerate(get_entry(attribute, "tables", list, where)):
+        what = f"masked table {i} of {where}"
+        if get_entry(table, "groups", (list, dict, type(None)), what) is None:
+            labels = get_entry(table, "labels", list, what)
+            noise += _noise_entries(get_entry(table, "mask", dict, what), len(labels), n_values)
+    return noise
 
 
 def _check_parts(parts: Sequence[_PartSize]) -> None:
     """Refuse what takes more memory than a file may ask for, all its labels together."""
-    cells = groups = 0
+    cells = groups = noise = 0
     for part in parts:
         for name, (values, _) in part.attributes.items():
             if values > MOST_VALUES:
@@ -330,6 +362,7 @@ def _check_parts(parts: Sequence[_PartSize]) -> None:
         cells += part.classes * sum(values for values, _ in part.attributes.values())
         groups += sum(values * tables for values, tables in part.attributes.values())
         groups += part.classes * part.label_masks
+        noise += part.noise
     if cells > MOST_CELLS:
         raise SummaryError(
             f"the attributes have {cells:,} values times classes; at most {MOST_CELLS:,} are read: {_SMALLER}"
@@ -338,6 +371,12 @@ def _check_parts(parts: Sequence[_PartSize]) -> None:
         raise SummaryError(
             f"the masked tables group {groups:,} values together; at most {MOST_GROUPS:,} are read: "
             f"{_SMALLER}"
+        )
+    if noise > MOST_NOISE:
+        raise SummaryError(
+            f"the channels of the noisy tables count for {noise:,} entries together; at most {MOST_NOISE:,} "
+            "are read: cut values into groups before noise is added (Bucketize, Generalize), or take fewer "
+            "masks with noise"
         )
 
 
@@ -417,7 +456,8 @@ def one_summary_of_document(document: Any) -> Summary | ScoreSummary | Protected
     records = int((label_masks[0].counts if counts is None else counts).sum())
     for attribute, (n_values, _) in sizes.items():
         check_n_values(n_values, records, f"attribute {shown(attribute)}")
-    _check_parts([_PartSize(sizes, n_classes, len(label_masks))])
+    noise = sum(_written_noise(entry, f"attribute {shown(name)}") for name, entry in attributes.items())
+    _check_parts([_PartSize(sizes, n_classes, len(label_masks), noise)])
     return Summary(
         label=name,
         label_kind=label_kind,
@@ -466,7 +506,7 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
     listed = None if values is None else _values(values, kind, where)
     tables = [
-        table if "label_mask" not in written else replace(table, label_mask=written["label_mask"])
+        table if written.get("label_mask") is None else replace(table, label_mask=written["label_mask"])
         for table, written in zip(
             _tables(entry, where, kind, n_values, MaskedTable, listed), entry["tables"], strict=True
         )

@@ -97,10 +97,10 @@ NO_GROUPS: IntArray = np.zeros(0, dtype=np.int64)
 
 
 def _checked_channel(channel: object, groups: object) -> FloatArray:
-    """Check the channel of a noisy table."""
+    """Check the channel of a noisy table; that it tells the values apart is checked where it is made."""
     if len(np.atleast_1d(np.asarray(groups))):
         raise SummaryError("a masked table has groups or a channel, not both")
-    return checked_channel(channel, "the channel of a noisy table", error=SummaryError)
+    return checked_channel(channel, "the channel of a noisy table", told_apart=False, error=SummaryError)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,13 +50,11 @@ def draw_noisy_table(
                 f"its texts are nearly unique ({distinct:,} in {records:,} records), and {mask!r} would list "
                 "them: mask it without noise"
             )
-        channel = mask.channel(joint.domain)
-        values = joint.domain.to_list()
-        require_told_apart(channel.matrix, f"the channel of {mask!r}", values, MaskError)
+        channel = _channel(mask, joint.domain)
     spec = mask.without_seed().to_spec()
     rng = mask.generator(attribute, json.dumps(spec, sort_keys=True))
     counts = [rng.multinomial(column, channel.matrix.T).sum(axis=0) for column in joint.table.T]
-    order = arrangement.of(np.arange(len(values)))
+    order = arrangement.of(np.arange(len(joint.domain)))
     return spec, Channel(channel.matrix[:, order], channel.labels), np.stack(counts, axis=1)
 
 
@@ -74,13 +72,27 @@ def read_channel(
         domain = _domain(kind, values)
         mask = mask_from_spec(spec)
         assert isinstance(mask, NoiseMask)
-        channel = mask.channel(domain)
+        channel = _channel(mask, domain)
     except AegisError as error:
         raise SummaryError(f"{what}: {error}") from error
     if list(channel.labels) != list(labels):
         raise SummaryError(f"{what} lists other masked values than its mask gives")
     places = {value: i for i, value in enumerate(domain.to_list())}
     return np.asarray(channel.matrix[:, [places[value] for value in values]])
+
+
+def _channel(mask: NoiseMask, domain: Domain) -> Channel:
+    """Return the channel of a mask, which must tell all values apart.
+
+    Distinct columns of randomised response are independent: the channel is a multiple of the identity, plus a
+    constant. So are those of added noise, whose kernel is totally positive (S. Karlin, Total Positivity,
+    Stanford University Press (1968)), and the matrix of Pram is checked when the mask is made.
+    """
+    channel = mask.channel(domain)
+    what, values = f"the channel of {mask!r}", domain.to_list()
+    by_design = isinstance(mask, RandomizedResponse | AddNoise | Pram)
+    require_told_apart(channel.matrix, what, values, MaskError, by_design=by_design)
+    return channel
 
 
 def _domain(kind: Kind, values: Sequence[Any]) -> Domain:

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from families import family
 from mutations import LEAVES, change_bytes, change_leaves, change_structure, places, written
-from people_files import MASKED_DOMAINS, PEOPLE, SPECS, folder, only_library_errors
+from people_files import MASKED_DOMAINS, NOISE_SPECS, PEOPLE, SPECS, folder, only_library_errors
 
 import aegis_opt as ao
 from aegis_opt.masks import group_attribute
@@ -36,7 +36,8 @@ def change_one_mask(rng: random.Random, document: Any) -> None:
 def mutated_configurations(seed: int) -> None:
     """A configuration file that was changed is refused by the library, or its masks can be used."""
     rng = random.Random(seed)
-    text = json.dumps({"label": "health", "configurations": SPECS} if rng.random() < 0.5 else SPECS)
+    specs = rng.choice((SPECS, SPECS, NOISE_SPECS))
+    text = json.dumps({"label": "health", "configurations": specs} if rng.random() < 0.5 else specs)
     with folder() as place, only_library_errors():
         path = place / rng.choice(("c.json", "c.yaml"))
         data = written(rng, text, [change_leaves, change_structure, change_one_mask, change_one_mask])
@@ -86,6 +87,8 @@ def use_configurations(rng: random.Random, configurations: ao.Configurations, pl
             with contextlib.suppress(ao.AegisError):
                 group_attribute(mask, attribute, MASKED_DOMAINS.get(attribute, MASKED_DOMAINS["name"]))
     chosen = rng.choice(list(configurations.values()))
+    with contextlib.suppress(ao.AegisError):
+        chosen.epsilons(MASKED_DOMAINS)
     for domains in ({}, MASKED_DOMAINS):
         with contextlib.suppress(ao.AegisError):
             chosen.to_sql(

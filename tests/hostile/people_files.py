@@ -33,6 +33,8 @@ PEOPLE = pd.DataFrame(
         "health": ["good", None, "good", "poor", "poor", "good", "good", "poor"],
     }
 )
+_DAYS = ["1977-05-06", "2000-02-29", "2010-01-01"]
+_NAMES = ["", "a'b", "x", "y", "ü", "日本", None]
 SPECS: dict[str, dict[str, dict[str, Any]]] = {
     "ranges": {
         "age": {"function": "generalize", "ranges": 3},
@@ -54,6 +56,41 @@ SPECS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "levels": {"age": {"function": "generalize", "hierarchy": "age.csv", "level": 1}},
 }
+NOISE_SPECS: dict[str, dict[str, dict[str, Any]]] = {
+    "scales": {
+        "age": {"function": "add_noise", "distribution": "geometric", "scale": 4.5, "low": 0, "high": 99},
+        "born": {"function": "randomized_response", "p": 0.9, "domain": [*_DAYS, None], "seed": 1},
+        "name": {"function": "randomized_response", "epsilon": 2, "domain": _NAMES},
+    },
+    "epsilons": {
+        "age": {
+            "function": "add_noise",
+            "distribution": "discrete_gaussian",
+            "epsilon": 2.5,
+            "low": 10,
+            "high": 61,
+        },
+        "born": {"function": "suppress"},
+        "name": {"function": "suppress"},
+    },
+    "matrix": {
+        "age": {
+            "function": "add_noise",
+            "distribution": "discrete_gaussian",
+            "scale": 2,
+            "low": 9,
+            "high": 61,
+        },
+        "born": {
+            "function": "pram",
+            "matrix": [[0.75, 0.125, 0, 0], [0.25, 0.5, 0.5, 0], [0, 0.375, 0.5, 0], [0, 0, 0, 1]],
+            "values": [*_DAYS, None],
+            "masked": ["early", "late", "new", "none"],
+        },
+        "name": {"function": "prefix", "length": 1},
+    },
+}
+"""Masks that add noise, which not all calls take."""
 HIERARCHY = "10,young,*\n17,young,*\n20,young,*\n43,old,*\n55,old,*\n61,old,*\n"
 MASKED_DOMAINS = {
     "age": Domain.of(PEOPLE["age"]),

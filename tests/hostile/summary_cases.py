@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 from families import family
 from mutations import LEAVES, Change, change_bytes, change_leaves, change_structure, places, written
-from people_files import PEOPLE, SPECS, folder, only_library_errors
+from people_files import NOISE_SPECS, PEOPLE, SPECS, folder, only_library_errors
 
 import aegis_opt as ao
 from aegis_opt.cli import main
@@ -30,12 +30,14 @@ LABEL = ao.Generalize([["low", [0, 1]], ["high", [2]]])
 @functools.cache
 def base_documents() -> list[str]:
     """Return whole summaries as JSON: with and without histograms, with scores, coarsened, protected,
-    and with masked labels.
+    with masked labels, and with noise.
     """
     texts = []
     with folder() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         (place / "c.json").write_text(json.dumps(SPECS))
+        (place / "n.json").write_text(json.dumps(NOISE_SPECS))
+        often = pd.concat([PEOPLE] * 20, ignore_index=True)  # names are not nearly unique
         many = pd.DataFrame({"x": range(40), "y": [i % 3 for i in range(40)]})
         sources: list[tuple[Any, str, Any, dict[str, Any]]] = [
             (PEOPLE, "health", place / "c.json", {"histograms": True}),
@@ -46,6 +48,8 @@ def base_documents() -> list[str]:
             (PEOPLE, "health", place / "c.json", {"protect": ao.privacy.ControlledRounding(2, seed=0)}),
             (many, "y", {"c": {"x": ao.Blur(9), "y": LABEL}, "d": {"x": ao.Blur(5), "y": ao.KeepTop(1)}}, {}),
             (many, "y", {"c": {"x": ao.Blur(9), "y": LABEL}, "d": {"x": ao.Blur(5)}}, {"share": "both"}),
+            (often, "health", place / "n.json", {"histograms": True}),
+            (often, "health", place / "n.json", {"histograms": False}),
         ]
         for source, label, masks, options in sources:
             ao.summarize(source, label, masks, **options).save(place / "s.json")
@@ -191,7 +195,7 @@ def packed(rng: random.Random, data: bytes) -> bytes:
             return gzip.compress(data)
 
 
-@family(seconds=0.06, prepare=base_documents)
+@family(seconds=0.1, prepare=base_documents)
 def mutated_summaries(seed: int) -> None:
     """A summary file that was changed is refused by the library, or can be used and saved again."""
     rng = random.Random(seed)

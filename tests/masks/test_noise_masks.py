@@ -78,6 +78,40 @@ def test_added_noise_gives_the_epsilon_that_was_asked_for(
     assert mask.epsilon_for() == pytest.approx(epsilon if width else 0.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.4, 3.0, 990.0, 1010.0])
+@pytest.mark.parametrize("width", [1, 7, 500])
+def test_gaussian_noise_of_any_scale_is_the_sum_of_its_weights(scale: float, width: int) -> None:
+    """Brute force, on both sides of the scale from which tails are a formula."""
+    k = np.arange(-int(12 * scale) - width - 2, int(12 * scale) + width + 3)
+    weights = np.exp(-((k / scale) ** 2) / 2)
+    expected = np.bincount(np.clip(k, -width, width) + width, weights=weights / weights.sum())
+    mask = ao.AddNoise("discrete_gaussian", scale=scale, low=0, high=width)
+    found = mask.channel(Domain.of([width])).matrix[:, 0]  # noise is cut off at 0 and at the width
+    np.testing.assert_allclose(found, [*expected[:width], expected[width:].sum()], rtol=1e-12, atol=1e-15)
+    if expected[-1] > 0:
+        at_the_end, inside = math.log(found[-1] / expected[-1]), (width - 1) ** 2 / (2 * scale**2)
+        assert mask.epsilon_for() == pytest.approx(max(at_the_end, inside), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "width"), [(3e-5, 3), (1e-5, 1), (0.1, 10_000), (5, 10_000), (1e8, 10_000), (0.02, 1000)]
+)
+def test_the_gaussian_scale_of_an_epsilon_is_found_at_once(epsilon: float, width: int) -> None:
+    """Some of these took a minute; the scale is the least one, or 0.001, where the noise is 0."""
+    mask = ao.AddNoise("discrete_gaussian", epsilon=epsilon, low=0, high=width)
+    scale = mask.noise_scale()
+    assert mask.epsilon_for() <= epsilon
+    nearby = ao.AddNoise("discrete_gaussian", scale=scale * (1 - 1e-12), low=0, high=width)
+    assert nearby.epsilon_for() > epsilon or scale == 1e-3
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e-3])
+def test_gaussian_noise_of_a_tiny_scale_is_none(scale: float) -> None:
+    mask = ao.AddNoise("discrete_gaussian", scale=scale, low=0, high=3)
+    assert np.array_equal(mask.channel(Domain.of(range(4))).matrix, np.eye(4))
+    assert mask.epsilon_for() > 1e6
+
+
 @pytest.mark.parametrize(
     ("distribution", "weight"),
     [
@@ -173,6 +207,11 @@ def test_a_seed_is_not_part_of_what_is_shared() -> None:
         (lambda: ao.AddNoise("laplace", scale=1), "'geometric' or 'discrete_gaussian'"),
         (lambda: ao.AddNoise("geometric"), "either scale or epsilon"),
         (lambda: ao.AddNoise("geometric", scale=0), "scale of AddNoise must be a positive number"),
+        (lambda: ao.AddNoise("discrete_gaussian", scale=1e6), "too wide to compute: lower it to 250,000"),
+        (
+            lambda: ao.AddNoise("discrete_gaussian", epsilon=1e-9, low=0, high=3).noise_scale(),
+            "epsilon=1e-09 needs a scale above 250,000 here",
+        ),
         (lambda: ao.AddNoise("geometric", epsilon=-0.5), "epsilon of AddNoise must be a positive number"),
         (lambda: ao.AddNoise("geometric", scale=1, low=5, high=2), "low <= high"),
         (lambda: ao.AddNoise("geometric", scale=1, low=0.5), "low of AddNoise must be a whole number"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,6 +63,24 @@ def test_wide_noise_is_ill_conditioned_and_not_singular() -> None:
     assert not_told_apart(few, range(8)) == (
         "value 7 gives the same masked values as a mixture of 0.5 of 1, 0.5 of 3"
     )
+
+
+def test_a_wide_channel_names_values_without_a_matrix_of_all_pairs() -> None:
+    """Of 3 masked values and 400,000 values, 4 depend on each other already."""
+    T = np.random.default_rng(0).random((3, 400_000)) + 1
+    text = not_told_apart(T / T.sum(axis=0), range(400_000))
+    assert "gives the same masked values as" in text
+    assert max(map(int, re.findall(r"(?:of|value) (\d+)", text))) <= 3
+
+
+def test_of_a_large_channel_only_equal_columns_are_looked_for() -> None:
+    n = 1200
+    T = np.full((n, n), 0.1 / (n - 1)) + np.eye(n) * (0.9 - 0.1 / (n - 1))
+    assert not_told_apart(T, range(n)) == ""
+    T[:, 7] = T[:, 1000]
+    assert not_told_apart(T, range(n)) == "7, 1000 have the same probability of every masked value"
+    T = np.column_stack([T[:, :6], np.full((n, n), 1 / n) + np.diag(np.arange(n)) / n**2])
+    assert "more values than the 1,200 masked values" in not_told_apart(T, range(n + 6))
 
 
 def test_a_view_has_groups_or_a_channel() -> None:

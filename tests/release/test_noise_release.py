@@ -140,6 +140,30 @@ def test_sql_has_noise_where_the_dialect_has_a_generator() -> None:
         ao.masks.Configuration({"x": ao.RandomizedResponse(epsilon=1)}).to_sql("duckdb", "t")
 
 
+@pytest.mark.parametrize("distribution", ["geometric", "discrete_gaussian"])
+def test_sql_of_a_wide_range_is_short_and_draws_the_same(distribution: str) -> None:
+    """There are 20,000 thresholds, most of them below 2^-52 or equal to 1."""
+    mask = ao.AddNoise(distribution, scale=3.0, low=0, high=10_000, seed=4)  # type: ignore[arg-type]
+    frame = pd.DataFrame({"x": [0, 1, 17, 5000, 9999, 10_000] * 500})
+    sql = ao.masks.Configuration({"x": mask}).to_sql("duckdb", "frame", domains={"x": "integer"})
+    assert len(sql) < 50_000
+    assert duckdb.sql(sql).df()["x"].tolist() == ao.apply_configuration(frame, {"x": mask})["x"].tolist()
+
+
+def test_noise_that_takes_too_many_cases_in_sql_is_refused() -> None:
+    wide = ao.AddNoise("geometric", scale=1e4, low=0, high=1000)
+    assert ao.masks.Configuration({"x": wide}).epsilon() == pytest.approx(0.1)
+    with pytest.raises(MaskError, match=r"'y': .*4,000 cases in SQL.*room for 3,000.*apply_conf"):
+        ao.masks.Configuration({"x": wide, "y": wide}).to_sql("duckdb", "t")
+    for mask in (
+        ao.RandomizedResponse(p=0.9, domain=range(3001)),
+        ao.Pram(np.eye(60), values=range(60)),
+        ao.AddNoise("discrete_gaussian", scale=1e5, low=0, high=10_000),
+    ):
+        with pytest.raises(MaskError, match="room for 3,000"):
+            ao.masks.Configuration({"x": mask}).to_sql("duckdb", "t")
+
+
 def test_a_column_called_like_the_noise_is_kept() -> None:
     frame = pd.DataFrame({"noise_0": ["a", "b"] * 50, "x": ["a", "b"] * 50})
     mask = ao.RandomizedResponse(epsilon=1, domain=["a", "b"], seed=1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +100,13 @@ def test_a_strangers_file_is_checked(summary: ao.Summary, tmp_path: Path, change
         ao.Summary.load(path)
 
 
+def test_a_copy_of_a_noisy_summary_equals_it() -> None:
+    """Columns that were scaled to sum to 1 were scaled again in a copy, by the last digit of a float."""
+    masks = {"c": {"age": ao.AddNoise("geometric", scale=4.5), "colour": ao.RandomizedResponse(epsilon=2)}}
+    summary = ao.summarize(FRAME, "y", masks)
+    assert pickle.loads(pickle.dumps(summary)) == copy.deepcopy(summary) == summary
+
+
 def test_epsilons_are_reported(summary: ao.Summary) -> None:
     found = summary.epsilons()
     assert found["strong"] == pytest.approx(3.5)
@@ -165,3 +174,50 @@ def test_values_that_noise_cannot_tell_apart_are_named() -> None:
     mask = ao.AddNoise("geometric", scale=1, low=20, high=28)
     with pytest.raises(MaskError, match=r"attribute 'age': .* is singular.*28, 29 have the same"):
         ao.summarize(FRAME, "y", {"c": {"age": mask}})
+
+
+def noisy_file(path: Path, mask: ao.masks.Mask, values: int, tables: int = 1) -> Path:
+    """Write a summary of an attribute with the values 0.. and equal noisy tables, each with few counts."""
+    spec = mask.to_spec()
+    labels = list(range(spec["high"] + 1 if "high" in spec else values))
+    table = {"mask": spec, "groups": None, "labels": labels, "joint": [[1, 1]] * len(labels)}
+    attribute = {"kind": "integer", "n_values": values, "values": list(range(values)), "histogram": None}
+    label = {"name": "y", "kind": "integer", "values": [0, 1], "counts": [len(labels)] * 2}
+    document = {
+        "format": "aegis-opt-summary",
+        "version": 6,
+        "label": label,
+        "attributes": {"x": {**attribute, "tables": [table] * tables}},
+        "configurations": {f"c{i}": {"x": i} for i in range(tables)},
+    }
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("mask", "values"),
+    [
+        (ao.RandomizedResponse(p=0.9, domain=range(1500)), 1500),
+        (ao.AddNoise("geometric", scale=50.0, low=0, high=4000), 2500),
+        (ao.AddNoise("discrete_gaussian", epsilon=3e-5, low=0, high=3), 4),
+    ],
+    ids=["randomised response", "wide", "little privacy"],
+)
+def test_large_channels_are_read_at_once(mask: ao.masks.Mask, values: int, tmp_path: Path) -> None:
+    """These took minutes, or matrices of all pairs of masked values."""
+    loaded = ao.Summary.load(noisy_file(tmp_path / "s.json", mask, values))
+    assert loaded.attributes["x"].tables[0].channel.shape[1] == values
+
+
+@pytest.mark.parametrize(("values", "tables"), [(300, 187), (2, 2049)])
+def test_the_channels_of_a_file_have_a_ceiling(values: int, tables: int, tmp_path: Path) -> None:
+    mask = ao.RandomizedResponse(p=0.9, domain=range(values))
+    path = noisy_file(tmp_path / "s.json", mask, values, tables)
+    with pytest.raises(SummaryError, match=r"noisy tables count for .* entries together; at most 16,777,216"):
+        ao.Summary.load(path)
+
+
+def test_values_cut_off_alike_are_named_when_a_file_is_read(tmp_path: Path) -> None:
+    mask = ao.AddNoise("geometric", scale=1.0, low=0, high=3)
+    with pytest.raises(SummaryError, match=r"is singular.*3, 4, 5 have the same"):
+        ao.Summary.load(noisy_file(tmp_path / "s.json", mask, 6))

@@ -6,6 +6,7 @@ times in one expression, would be drawn several times.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -14,14 +15,14 @@ import numpy as np
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import InvalidOption, MaskError
 from aegis_opt.masks._add_noise import AddNoise
-from aegis_opt.masks._base import Label, Mask
+from aegis_opt.masks._base import Label, Mask, naming
 from aegis_opt.masks._noise import BITS, NoiseMask, domain_of
 from aegis_opt.masks._pram import Pram
 from aegis_opt.masks._randomized_response import RandomizedResponse
 from aegis_opt.masks._sql._column import SqlColumn, as_text, steps
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
 
-_MOST_CASES = 20_000  # of one expression
+_MOST_CASES = 3_000  # of one SELECT: translating more of them takes long
 
 
 def uniform_sql(key: str) -> str:
@@ -76,6 +77,29 @@ def noise_type(labels: list[Label]) -> str:
     return sql_type
 
 
+def require_room(masks: Mapping[str, NoiseMask]) -> None:
+    """Refuse noise that takes too many cases in one SELECT."""
+    cases = 0
+    for attribute, mask in masks.items():
+        with naming(attribute):
+            cases += _n_cases(mask)
+            if cases > _MOST_CASES:
+                raise MaskError(
+                    f"{mask!r} makes it {cases:,} cases in SQL, and there is room for {_MOST_CASES:,}: mask "
+                    "the table with apply_configuration, or cut the values into groups first (Bucketize, "
+                    "Generalize)"
+                )
+
+
+def _n_cases(mask: NoiseMask) -> int:
+    """Return how many cases noise takes in SQL; none before it is fitted, which is refused elsewhere."""
+    if not mask.declared:
+        return 0
+    if isinstance(mask, AddNoise):
+        return len(_added(mask)[0])
+    return int(mask._matrix.size) if isinstance(mask, Pram) else len(mask.listed() or ())
+
+
 def noise_sql(mask: NoiseMask, column: SqlColumn) -> str:
     """Return the noisy values of a column; a value that is not declared becomes NULL.
 
@@ -113,7 +137,6 @@ def _(mask: RandomizedResponse, column: SqlColumn) -> str:
     if share == 0.0:
         drawn = own
     else:
-        _require_room(mask, n)
         other = steps(f"{u} / {literal(share)} * {n}", [str(i) for i in range(1, n)], literals)
         drawn = f"CASE WHEN {u} < {literal(share)} THEN {other} ELSE {own} END"
     return _typed(f"CASE WHEN {_known(column, values)} THEN {drawn} END", sql_type)
@@ -122,12 +145,11 @@ def _(mask: RandomizedResponse, column: SqlColumn) -> str:
 @_noisy.register
 def _(mask: AddNoise, column: SqlColumn) -> str:
     low, high = mask.bounds()
-    width, thresholds = mask.thresholds()
     own = f"least(greatest({column.sql}, {low}), {high})"
-    if width == 0:
+    if low == high:
         return _typed(f"CASE WHEN {column.present} THEN {low} END", "BIGINT")
-    _require_room(mask, len(thresholds))
-    noise = steps(column.noise, [literal(t) for t in thresholds], [str(k) for k in range(-width, width + 1)])
+    thresholds, drawn = _added(mask)
+    noise = steps(column.noise, [literal(t) for t in thresholds], [str(k) for k in drawn])
     return _typed(
         f"CASE WHEN {column.present} THEN least(greatest({own} + {noise}, {low}), {high}) END", "BIGINT"
     )
@@ -140,13 +162,24 @@ def _(mask: Pram, column: SqlColumn) -> str:
     sql_type = noise_type(outputs)
     literals = _literals(outputs, sql_type)
     thresholds = np.cumsum(mask._matrix, axis=0)[:-1]
-    _require_room(mask, mask._matrix.size)
     cases = []
     for a, value in enumerate(values):
         drawn = steps(column.noise, [literal(float(t)) for t in thresholds[:, a]], literals)
         is_value = f"NOT ({column.present})" if value is None else f"{column.key} = {literal(value)}"
         cases.append(f"WHEN {is_value} THEN {drawn}")
     return _typed(f"CASE {' '.join(cases)} END", sql_type)
+
+
+def _added(mask: AddNoise) -> tuple[list[float], list[int]]:
+    """Return the thresholds of a uniform number, and the noise below, between and above them.
+
+    Of thresholds with no multiple of 2^-52 between them, which is what uniform numbers are, the first is
+    enough.
+    """
+    width, thresholds = mask.thresholds()
+    places = np.ceil(np.array(thresholds) * 2.0**BITS)
+    first = np.flatnonzero(np.diff(places, prepend=0.0) > 0)
+    return [thresholds[i] for i in first], [int(i) - width for i in first] + [width]
 
 
 def _known(column: SqlColumn, values: list[Any]) -> str:
@@ -167,11 +200,3 @@ def _literals(labels: list[Label], sql_type: str) -> list[str]:
 
 def _typed(sql: str, sql_type: str) -> str:
     return f"CAST({sql} AS BIGINT)" if sql_type == "BIGINT" else sql
-
-
-def _require_room(mask: NoiseMask, cases: int) -> None:
-    if cases > _MOST_CASES:
-        raise MaskError(
-            f"{mask!r} takes {cases:,} cases in SQL, and there is room for {_MOST_CASES:,}: cut the values "
-            "into groups first (Bucketize, Generalize)"
-        )

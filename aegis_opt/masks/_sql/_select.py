@@ -20,7 +20,7 @@ from aegis_opt.masks._microaggregate import Microaggregate
 from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._sql._column import SqlColumn
 from aegis_opt.masks._sql._lookup import Lookup, listed_domain, masked_column
-from aegis_opt.masks._sql._noise import dialect_uniform_sql, noise_kind
+from aegis_opt.masks._sql._noise import dialect_uniform_sql, noise_kind, require_room
 from aegis_opt.masks._text import EraseDigits, Prefix
 from aegis_opt.masks._top_code import TopCode
 from aegis_opt.masks._truncate import Truncate
@@ -122,6 +122,7 @@ def select_sql(
     for name, mask in configuration.items():
         if isinstance(mask, NoiseMask):
             noise[name] = _unused(f"noise_{len(noise)}", columns), dialect_uniform_sql(mask, name, dialect)
+    require_room({name: mask for name, mask in configuration.items() if isinstance(mask, NoiseMask)})
     masked = {
         name: _masked(mask, name, known.get(name), quoted(noise[name][0]) if name in noise else "")
         for name, mask in configuration.items()
