@@ -42,7 +42,7 @@ def checked_channel(
     """
     try:
         T = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise error(f"{what} must be a matrix of numbers: {problem}") from problem
     if T.ndim != 2 or T.size == 0:
         raise error(

@@ -1,16 +1,20 @@
-"""Checks of options: one way to say what an option takes, and one kind of error for everything else."""
+"""Checks of options and arguments: one way to say what each takes, and one kind of error for all else."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aegis_opt._shown import shown
-from aegis_opt.errors import AegisError, InvalidOption
+from aegis_opt.errors import AegisError, InvalidInput, InvalidOption, UnknownName
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T = TypeVar("T")
 
@@ -139,6 +143,93 @@ def instance(name: str, value: object, kind: type[T], way_out: str) -> T:
     if not isinstance(value, kind):
         raise InvalidOption(f"{name} must be of type {kind.__name__}, not {type(value).__name__}: {way_out}")
     return value
+
+
+def list_of(name: str, value: Any, kind: type[Any], way_out: str) -> tuple[Any, ...]:
+    """Return what a list holds, all of it of the class asked for; a text is no list of texts.
+
+    Examples
+    --------
+    >>> list_of("attributes", "age", str, "name columns")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: attributes must be a list of names: write ['age'], not 'age'
+    """
+    if kind is str and isinstance(value, str):
+        raise InvalidOption(f"{name} must be a list of names: write [{shown(value)}], not {shown(value)}")
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidOption(f"{name} must be a list, not {type(value).__name__}: {way_out}")
+    return tuple(instance(f"each of {name}", one, kind, way_out) for one in value)
+
+
+def mapping_of(name: str, value: object, way_out: str) -> Mapping[Any, Any]:
+    """Return a mapping.
+
+    Examples
+    --------
+    >>> mapping_of("domains", ["age"], "write {'age': 'integer'}")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: domains must be a mapping, not list: write {'age': 'integer'}
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidOption(f"{name} must be a mapping, not {type(value).__name__}: {way_out}")
+    return value
+
+
+def known_name(
+    kind: str, name: Any, known: Collection[str], hint: str = "", *, error: type[UnknownName] = UnknownName
+) -> str:
+    """Return a name that is one of those known.
+
+    Examples
+    --------
+    >>> known_name("configuration", ["wide"], {"wide": 1})
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.UnknownName: unknown configuration ['wide']; known: wide.
+    """
+    if not isinstance(name, str) or name not in known:
+        raise error(kind, name, map(str, known), hint)
+    return name
+
+
+def float_array(
+    name: str, values: npt.ArrayLike, *, error: type[AegisError] = InvalidInput
+) -> npt.NDArray[np.float64]:
+    """Return numbers as an array, without a copy where they are one.
+
+    Examples
+    --------
+    >>> float_array("table", [[1], ["x"]])
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidInput: table must hold numbers only: could not convert string to float: 'x'
+    """
+    import numpy as np  # only here: the command line starts faster without it
+
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise error(f"{name} must hold numbers only: {problem}") from problem
+
+
+def any_array(name: str, values: Any, *, error: type[AegisError] = InvalidInput) -> npt.NDArray[Any]:
+    """Return values of any kind as an array, without a copy where they are one.
+
+    Examples
+    --------
+    >>> any_array("groups", [[0, 1], [1]])
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidInput: groups must be an array: its rows must all have the same length
+    """
+    import numpy as np
+
+    try:
+        return np.asarray(values)
+    except ValueError as problem:
+        raise error(f"{name} must be an array: its rows must all have the same length") from problem
 
 
 def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._options import flag, one_of
+from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput
 
 __all__ = ["KINDS", "Domain", "Kind"]
@@ -57,16 +59,26 @@ class Domain:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInput(f"unknown kind of domain {self.kind!r}; known: {', '.join(KINDS)}")
-        values = np.array(self.values, dtype=_TYPES[self.kind][0])
+        one_of("the kind of a domain", self.kind, KINDS)
+        try:
+            values = np.array(self.values, dtype=_TYPES[self.kind][0])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInput(f"the values of a domain are not of the kind {self.kind}: {error}") from error
+        if values.ndim != 1:
+            raise InvalidInput(f"the values of a domain must be a list, not an array of {values.ndim} axes")
+        flag("missing", self.missing)
         values.setflags(write=False)
         vars(self).update(values=values)  # the way into a frozen dataclass
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Domain:
         """Build the domain of Python, NumPy or pandas scalars; their kind follows from their types."""
-        plain_values = {plain(value) for value in values}
+        try:
+            plain_values = {plain(value) for value in values}
+        except TypeError:
+            raise InvalidInput(
+                f"the values of a domain must be a list of numbers, texts or dates, not {shown(values)}"
+            ) from None
         present = plain_values - {None}
         kind = _kind_of(present)
         try:

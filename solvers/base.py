@@ -21,6 +21,7 @@ from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._misfit import Misfit, misfit_of
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table
+from aegis_opt.rounding._base import check_rounding
 from aegis_opt.solvers.reconstruction import Reconstruction, Status
 
 __all__ = ["Capabilities", "Minimiser", "OnConflict", "Reconstructor", "Solution"]
@@ -105,10 +106,10 @@ class Reconstructor(ABC):
     on_conflict: OnConflict = "raise"
 
     def __post_init__(self) -> None:
-        if self.rounding is not None and self.rounding not in ROUNDINGS:
-            raise InvalidOption(f"unknown rounding {self.rounding!r}; known: {', '.join(ROUNDINGS)}")
-        if self.rounding is not None and self.capabilities.integer:
-            raise InvalidOption(f"tables of solver {self.name!r} are whole already: leave rounding out")
+        if self.rounding is not None:
+            check_rounding(self.rounding)
+            if self.capabilities.integer:
+                raise InvalidOption(f"tables of solver {self.name!r} are whole already: leave rounding out")
         seed_number("seed", self.seed)
         one_of("on_conflict", self.on_conflict, get_args(OnConflict))
 

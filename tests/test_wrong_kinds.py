@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from odd_arguments import ADVICE, CALLS, FRAME, ODD, RIGHT, SCORES
 
 import aegis_opt as ao
 from aegis_opt import analysis, harness, release, report, rounding, solvers
@@ -17,6 +18,7 @@ from aegis_opt.errors import AegisError, InvalidOption
 CLINIC = ao.datasets.clinic(200)
 SUMMARY = ao.summarize(CLINIC.frame, CLINIC.label, CLINIC.configurations)
 PROBLEM = ao.Problem.from_table([[3, 0], [0, 1], [0, 2]], [0, 0, 1])
+MASKS = {"c": {"age": ao.Suppress()}}
 OBJECTS: dict[str, Any] = {
     "frame": CLINIC.frame,
     "None": None,
@@ -76,6 +78,93 @@ def test_a_wrong_kind_of_object_is_an_error_of_the_library_if_it_is_one(
         except AegisError:
             refused += 1
     assert refused >= 5
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_odd_argument_is_taken_or_an_error_of_the_library(
+    name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some odd values are names of files to write
+    function, given = CALLS[name]
+    try:
+        function(**given)  # sound, so that an odd value is reached; but for a file that is not there
+    except AegisError as error:
+        assert "not there" in str(error)  # noqa: PT017 (most calls raise nothing)
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        for what, odd in ODD.items():
+            if what in RIGHT.get(parameter.name, ()):
+                continue
+            try:
+                function(**{**given, parameter.name: odd})
+            except AegisError:
+                pass
+            except Exception as error:
+                pytest.fail(f"{name}({parameter.name}={what}) raises {error!r}")
+
+
+NAMED: dict[str, tuple[Callable[[], object], str]] = {
+    "no list of names": (
+        lambda: ao.check_privacy(FRAME, MASKS, ao.privacy.KAnonymity(2), quasi_identifiers=3),  # type: ignore[arg-type]
+        "quasi_identifiers must be a list, not int: list names",
+    ),
+    "no rounding": (
+        lambda: ao.advise(SUMMARY, rounding=["nearest"]),  # type: ignore[arg-type]
+        r"unknown rounding \['nearest'\]; known: independent",
+    ),
+    "no path": (
+        lambda: SUMMARY.save(None),  # type: ignore[arg-type]
+        "path must be a path, not NoneType: give it as text",
+    ),
+    "no configuration of scores": (
+        lambda: SCORES.spec("nope", "age"),
+        "unknown configuration 'nope'; known: c1, c2",
+    ),
+    "no configuration of an advice": (
+        lambda: ADVICE.explain(["c1"]),  # type: ignore[arg-type]
+        r"unknown configuration \['c1'\]; known: c1, c2",
+    ),
+    "no constraint": (
+        lambda: ao.Problem(PROBLEM.views, constraints=["x"]),  # type: ignore[list-item]
+        "each of constraints must be of type LinearConstraint",
+    ),
+    "no names of rows": (
+        lambda: ao.Problem(PROBLEM.views, row_names=3),  # type: ignore[arg-type]
+        "the names of the rows must be a list, not int",
+    ),
+    "no groups": (
+        lambda: ao.View([[0, 1], [1]], [[1, 2]]),  # type: ignore[list-item]
+        "groups must be an array: its rows must all have the same length",
+    ),
+    "no table": (
+        lambda: ao.View([0], 10**400),
+        "the joint table of a view must hold numbers only",
+    ),
+    "no domains": (
+        lambda: CLINIC.configurations["coarse-age"].to_sql(domains=["age"]),  # type: ignore[arg-type]
+        "domains must be a mapping, not list: map columns to domains",
+    ),
+    "no candidates": (
+        lambda: ao.search(FRAME, "y", [[1, 2], [3]]),  # type: ignore[list-item]
+        "each of candidates must be of type str, not list",
+    ),
+    "no flag": (
+        lambda: ao.summarize(FRAME, "y", MASKS, unmasked=FRAME),  # type: ignore[call-overload]
+        "unmasked must be True or False",
+    ),
+    "no share": (
+        lambda: ao.summarize(FRAME, "y", MASKS, suppression=FRAME),  # type: ignore[call-overload]
+        "suppression must be a number",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_an_odd_argument_is_named_with_the_way_out(case: str) -> None:
+    call, text = NAMED[case]
+    with pytest.raises(AegisError, match=text):
+        call()
 
 
 def test_what_is_given_and_the_way_out_are_named() -> None:

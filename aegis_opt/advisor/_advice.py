@@ -13,10 +13,10 @@ import pandas as pd
 
 from aegis_opt import _later
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import flag
+from aegis_opt._options import flag, known_name
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges, Suggestion
-from aegis_opt.errors import InvalidOption, UnknownName
+from aegis_opt.errors import InvalidOption
 from aegis_opt.summary import AnySummary
 
 if TYPE_CHECKING:
@@ -252,9 +252,7 @@ class Advice(Displayed):
         chosen = self.best if configuration is None else configuration
         if chosen is None:
             raise InvalidOption("there is no winner to explain: name a configuration")
-        if chosen not in self.deviations.index:
-            raise UnknownName("configuration", chosen, list(self.deviations.index))
-        return chosen
+        return known_name("configuration", chosen, list(self.deviations.index))
 
     @property
     def measure(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._display import FEW, Card, Displayed
+from aegis_opt._options import instance, mapping_of
 from aegis_opt._shown import shown
 from aegis_opt.advisor._advice import Advice
 from aegis_opt.errors import InvalidOption
@@ -68,6 +69,9 @@ class Advices(Mapping[str, Advice], Displayed):
     """
 
     def __init__(self, advices: Mapping[str, Advice]) -> None:
+        mapping_of("advices", advices, "map each label to its advice")
+        for label, advice in advices.items():
+            instance(f"the advice of {shown(label)}", advice, Advice, "aegis_opt.advise gives one")
         self._by_label = MappingProxyType(dict(advices))
         if not self._by_label:
             raise InvalidOption("advice for several labels needs at least one label")

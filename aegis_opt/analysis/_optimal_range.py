@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import instance
+from aegis_opt._options import any_array, instance
 from aegis_opt.distances import Distance, get_distance
 from aegis_opt.errors import AegisError, InvalidInput, InvalidOption
 from aegis_opt.problem._constraint import LinearConstraint
@@ -63,10 +63,7 @@ def optimal_range(
     ([[2.0, 0.0], [2.0, 0.0]], [[4.0, 2.0], [4.0, 2.0]])
     """
     n, k = instance("problem", problem, Problem, "pose one with aegis_opt.Problem").shape
-    wanted = [(a, y) for a in range(n) for y in range(k)] if cells is None else list(cells)
-    for a, y in wanted:
-        if not (0 <= a < n and 0 <= y < k):
-            raise InvalidInput(f"cell ({a}, {y}) is outside the {n} x {k} table")
+    wanted = [(a, y) for a in range(n) for y in range(k)] if cells is None else _places(cells, n, k)
     low, high = np.full((n, k), np.nan), np.full((n, k), np.nan)
     distance = _able(norm, problem)
     best, table = _optimum(problem, norm, engine)
@@ -86,6 +83,20 @@ def optimal_range(
                 )
         low[a, y], high[a, y] = known[twin]
     return low, high
+
+
+def _places(cells: Iterable[tuple[int, int]], n: int, k: int) -> list[tuple[int, int]]:
+    """Check the cells that are asked for."""
+    places = any_array("cells", list(cells) if isinstance(cells, Iterable) else cells)
+    if places.size == 0:
+        return []
+    if places.ndim != 2 or places.shape[1] != 2 or places.dtype.kind not in "iu":
+        raise InvalidInput("cells must be a list of (row, column), such as [(0, 1)]")
+    found: list[tuple[int, int]] = list(map(tuple, places.tolist()))
+    for a, y in found:
+        if not (0 <= a < n and 0 <= y < k):
+            raise InvalidInput(f"cell ({a}, {y}) is outside the {n} x {k} table")
+    return found
 
 
 def optimal_extreme(

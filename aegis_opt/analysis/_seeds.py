@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import list_of, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.measures import Measure, get_measure, tvd
 from aegis_opt.problem._problem import Problem
@@ -54,6 +54,7 @@ def spread_over_seeds(
     >>> spread["objective"].nunique(), spread["mi"].nunique() > 1
     (1, True)
     """
+    wanted = [get_measure(measure) for measure in list_of("measures", measures, object, "name measures")]
     configured = get_reconstructor(solver, **options)
     if not configured.is_random:
         raise InvalidOption(
@@ -70,6 +71,6 @@ def spread_over_seeds(
         "residual": [result.residual for result in results],
         "tvd": [tvd(table, mean) for table in tables],
     }
-    for chosen in map(get_measure, measures):
+    for chosen in wanted:
         columns[chosen.name] = chosen.many(tables)
     return pd.DataFrame(columns)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from aegis_opt._options import instance, known_name
 from aegis_opt.errors import UnknownColumn
 from aegis_opt.masks import Configurations
 
@@ -41,8 +42,8 @@ class Dataset:
     description: str
 
     def __post_init__(self) -> None:
-        if self.label not in self.frame.columns:
-            raise UnknownColumn("label column", self.label, map(str, self.frame.columns))
+        instance("frame", self.frame, pd.DataFrame, "give one row per record")
+        known_name("label column", self.label, list(self.frame.columns), error=UnknownColumn)
 
     @property
     def attributes(self) -> tuple[str, ...]:

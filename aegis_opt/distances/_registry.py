@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
+from aegis_opt._options import float_array
 from aegis_opt._plugins import load, offers
 from aegis_opt.distances._base import Distance
 from aegis_opt.distances._chi_square import Neyman, Pearson
@@ -82,7 +83,11 @@ def distance(table: npt.ArrayLike, prior: npt.ArrayLike, norm: str | Distance) -
     >>> distance([[3.0, 1.0]], [[2.0, 2.0]], "l1"), distance([[3.0, 1.0]], [[2.0, 2.0]], "linf")
     (2.0, 1.0)
     """
-    return get_distance(norm).value(table, prior)
+    chosen = get_distance(norm)
+    X, U = float_array("the table", table), float_array("the prior", prior)
+    if X.shape != U.shape:
+        raise InvalidInput(f"the table is {X.shape}, the prior {U.shape}: a distance is between like tables")
+    return chosen.value(X, U)
 
 
 def available_distances() -> tuple[str, ...]:

@@ -102,7 +102,7 @@ class Weighted(Distance):
 def _positive(weights: npt.ArrayLike) -> FloatArray:
     try:
         found = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"weights must be an array of numbers: {error}") from None
     if found.ndim not in (1, 2) or not found.size:
         raise InvalidInput(f"weights must have one or two axes, not the shape {found.shape}")

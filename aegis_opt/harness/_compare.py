@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from aegis_opt._options import instance
+from aegis_opt._options import instance, list_of
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.advisor._estimate import Scope
 from aegis_opt.datasets import Dataset
@@ -194,6 +194,7 @@ def run_comparison(cases: Sequence[Case], settings: ComparisonSettings) -> Resul
     {'histogram': [False, True], 'tvd': [0.2853, 0.173]}
     """
     settings = instance("settings", settings, ComparisonSettings, "write ComparisonSettings(...)").checked()
+    cases = list_of("cases", cases, Case, "aegis_opt.harness.Case.of(source, ...) gives one")
     distinct("data sets", [case.name for case in cases])
     datasets = {}
     for position, case in enumerate(cases):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._options import instance, number
-from aegis_opt.errors import InvalidInput, UnknownColumn
+from aegis_opt._options import float_array, instance, known_name, list_of, number
+from aegis_opt.errors import InvalidInput, InvalidOption, UnknownColumn
 from aegis_opt.harness._schema import FAILED, NO_WINNER, SKIPPED, TIMED_OUT
 
 RUN = ("dataset", "scope", "histogram", "measure")
@@ -49,6 +50,9 @@ def penalised(frame: pd.DataFrame, time_limit: float | None, *, longest: float |
         Without the skipped rows, and without gaps in tvd and regret; seconds_total is NaN where a run failed
         and no time at all is known.
     """
+    for name, seconds in (("time_limit", time_limit), ("longest", longest)):
+        if seconds is not None and not (isinstance(seconds, float) and math.isnan(seconds)):
+            number(name, seconds, least=0, unit="seconds")
     filled = _of_results(frame, "status")
     filled = filled[filled["status"] != SKIPPED].copy()
     lost = filled["status"].isin([FAILED, TIMED_OUT])
@@ -86,10 +90,7 @@ def shifted_geometric_mean(values: npt.ArrayLike, shift: float) -> float:
     >>> round(shifted_geometric_mean([0.0, 3.0], shift=1.0), 6)
     1.0
     """
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"a shifted geometric mean needs numbers: {error}") from error
+    array = float_array("values", values)
     number("shift", shift, least=0)
     if array.size == 0 or not (array >= 0).all():
         raise InvalidInput("a shifted geometric mean needs values from 0 up, without gaps")
@@ -102,8 +103,7 @@ def _of_results(frame: object, *columns: str) -> pd.DataFrame:
     """Return a frame that has some columns of a comparison's tables."""
     checked = instance("frame", frame, pd.DataFrame, "give the advice or reconstructions of Results")
     for column in columns:
-        if column not in checked:
-            raise UnknownColumn("column", column, map(str, checked.columns), "Give a table of Results.")
+        known_name("column", column, list(map(str, checked)), "Give a table of Results.", error=UnknownColumn)
     return checked
 
 
@@ -165,7 +165,11 @@ def performance_profile(
     frame = _of_results(frame, "status", metric, by)
     if problem is None:
         problem = RECONSTRUCTION if "attribute" in frame else RUN
+    problem = list_of("problem", problem, str, "name columns that tell problems apart")
+    if not problem:
+        raise InvalidOption("problem is empty: name at least one column that tells problems apart")
     _of_results(frame, *problem)
+    number("shift", shift)
     tried = frame[frame["status"] != SKIPPED]
     cost = tried[metric].where(~tried["status"].isin([FAILED, TIMED_OUT])).fillna(np.inf)
     keys: list[Any] = [tried[column] for column in problem]
@@ -181,7 +185,9 @@ def performance_profile(
     if taus is None:
         largest = np.max(ratios.to_numpy(), where=np.isfinite(ratios.to_numpy()), initial=1.0 + 1e-9)
         taus = np.geomspace(1.0, largest, 101)
-    grid = np.asarray(taus, dtype=np.float64)
+    grid = float_array("taus", taus)
+    if grid.ndim != 1:
+        raise InvalidInput(f"taus must be a list of factors, not an array of shape {grid.shape}")
     n_problems = max(len(tried.groupby(list(problem))), 1)
     within = grid * (1 + 1e-12)
     shares = {

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import instance
 from aegis_opt.datasets import Dataset
 from aegis_opt.errors import InvalidInput
 from aegis_opt.masks import Configurations, Mask
@@ -71,6 +72,10 @@ class Case:
         """
         if isinstance(source, Case):
             return source
+        if name is not None:
+            instance("name", name, str, "say what the results call the data")
+        if label is not None:
+            instance("label", label, str, "give the name of a column")
         if isinstance(source, Dataset):
             if source.configurations is None and configurations is None:
                 raise InvalidInput(

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aegis_opt._options import any_array, instance, list_of, path_of
 from aegis_opt._shown import shortened, shown
 from aegis_opt.domain import KINDS, Domain
-from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask
+from aegis_opt.errors import ConfigurationError, InvalidInput, MaskError, UnknownMask
 from aegis_opt.masks._parameters import is_temporal, moment_texts
 
 Label = str | int | float | bool | None
@@ -51,9 +52,13 @@ class Grouping:
     labels: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        groups = np.array(self.groups, dtype=np.int64)
+        given = any_array("groups", self.groups)
+        if given.ndim != 1 or not (given.dtype.kind in "iu" or given.size == 0):
+            raise InvalidInput("groups must be a list of whole numbers, the group of each value")
+        groups = np.array(given, dtype=np.int64)
         groups.setflags(write=False)
-        vars(self).update(groups=groups, labels=tuple(self.labels))
+        labels = list_of("labels", self.labels, object, "list the masked value of each group")
+        vars(self).update(groups=groups, labels=labels)
 
     @property
     def n_groups(self) -> int:
@@ -271,7 +276,7 @@ def mask_from_spec(spec: Mapping[str, Any], base: str | Path | None = None) -> M
         raise ConfigurationError(f"unknown parameter {', '.join(unknown[:5])} of {function!r}; {accepted}")
     if missing := [key for key in cls.required() if key not in parameters]:
         raise ConfigurationError(f"{function!r} needs the parameter {', '.join(missing)}; {accepted}")
-    return cls.from_spec(parameters, None if base is None else Path(base))
+    return cls.from_spec(parameters, None if base is None else path_of("base", base))
 
 
 def group_attribute(mask: Mask, name: str, domain: Domain) -> Grouping:
@@ -282,6 +287,8 @@ def group_attribute(mask: Mask, name: str, domain: Domain) -> Grouping:
     >>> group_attribute(Suppress(), "age", Domain.of([1, 2])).n_groups
     1
     """
+    instance("mask", mask, Mask, "write e.g. Suppress()")  # type: ignore[type-abstract]
+    instance("domain", domain, Domain, "write Domain.of(values)")
     with naming(name):
         return mask.group(domain)
 

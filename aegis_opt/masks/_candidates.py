@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import number
+from aegis_opt._options import instance, number
 from aegis_opt._shown import exact
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
@@ -43,7 +43,7 @@ def information_loss(grouping: Grouping) -> float:
     >>> information_loss(Grouping([0, 0, 1, 1], ("low", "high")))
     0.5
     """
-    n = len(grouping)
+    n = len(instance("grouping", grouping, Grouping, "aegis_opt.masks.group_attribute gives one"))
     return 0.0 if n <= 1 else 1.0 - math.log(grouping.n_groups) / math.log(n)
 
 
@@ -86,6 +86,7 @@ def candidate_masks(
     >>> candidate_masks(Domain.of(["a", "b", "c", "d"]), counts=[60, 20, 11, 9])[1]
     KeepTop(n=2, values=('a', 'b'))
     """
+    instance("domain", domain, Domain, "write Domain.of(values)")
     arrangement = arrange_given("the domain", domain, order)
     known = Known(arrangement, None if counts is None else checked_counts(domain, counts))
     found = distinct_candidates(domain, known)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt._json import check_text
-from aegis_opt._options import instance, path_of
+from aegis_opt._options import instance, known_name, mapping_of, path_of
 from aegis_opt._shown import listing, shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
@@ -131,7 +131,7 @@ class Configuration(Displayed, Mapping[str, Mask]):
         >>> {name: round(value, 6) for name, value in found.items()}
         {'a': 0.5, 'b': 0.5, 'c': 0.0}
         """
-        known = domains or {}
+        known = {} if domains is None else mapping_of("domains", domains, "map attributes to domains")
         found = {}
         for name, mask in self.items():
             with naming(name):
@@ -164,11 +164,8 @@ class Configuration(Displayed, Mapping[str, Mask]):
         return sum((found[name] for name in noisy), 0.0) if noisy else math.inf
 
     def __getitem__(self, attribute: str) -> Mask:
-        if attribute not in self._masks:
-            raise UnknownKey(
-                "attribute", attribute, self._masks, f"Configuration {self._name!r} masks no others."
-            )
-        return self._masks[attribute]
+        hint = f"Configuration {self._name!r} masks no others."
+        return self._masks[known_name("attribute", attribute, self._masks, hint, error=UnknownKey)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._masks)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import flag, instance, seed_number, whole_number
+from aegis_opt._options import flag, instance, known_name, list_of, mapping_of, seed_number, whole_number
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidInput, InvalidOption, UnknownColumn
 from aegis_opt.masks._base import Mask, group_attribute, naming
@@ -144,8 +144,7 @@ def _counted(data_or_schema: Any, label: str, learn_from_label: bool) -> dict[st
         return {
             name: _KnownColumn(domain, None) for name, domain in domains_of(data_or_schema, label).items()
         }
-    if label not in (known := columns(data_or_schema)):
-        raise UnknownColumn("label column", label, map(str, known))
+    known_name("label column", label, columns(data_or_schema), error=UnknownColumn)
     if not learn_from_label:
         counted = scan_counts(data_or_schema)
         return {name: _KnownColumn(column.domain, column.counts[:, None]) for name, column in counted.items()}
@@ -252,8 +251,7 @@ def domains_of(data_or_schema: Any, label: str) -> dict[str, Domain]:
                 )
     else:
         domains = scan_domains(data_or_schema)
-    if label not in domains:
-        raise UnknownColumn("label column", label, map(str, domains))
+    known_name("label column", label, domains, error=UnknownColumn)
     return domains
 
 
@@ -269,8 +267,13 @@ def _candidates(
             a: tuple(mask for mask, _ in distinct_candidates(domain, _known(a, counted[a], orders)))
             for a, domain in chosen.items()
         }
+    mapping_of("candidates", candidates, "write {'age': [Identity(), Suppress()]}")
     _chosen(domains, label, list(candidates))
-    for attribute, masks in candidates.items():
+    found = {
+        attribute: list_of(f"the candidates of {attribute!r}", masks, Mask, "write e.g. [Suppress()]")
+        for attribute, masks in candidates.items()
+    }
+    for attribute, masks in found.items():
         if not masks:
             raise ConfigurationError(f"attribute {attribute!r} has no candidate: give Identity() to keep it")
         for mask in masks:
@@ -281,14 +284,13 @@ def _candidates(
                 mask.check_kind(domains[attribute])
                 if (counts := counted[attribute].counts) is not None:
                     mask.fitted(domains[attribute], counts)
-    return {attribute: tuple(masks) for attribute, masks in candidates.items()}
+    return found
 
 
 def _chosen(domains: dict[str, Domain], label: str, attributes: Sequence[str] | None) -> dict[str, Domain]:
     if attributes is None:
         attributes = [a for a in domains if a != label]
-    elif isinstance(attributes, str):
-        raise InvalidInput(f"attributes must be a list of names: write [{attributes!r}]")
+    attributes = list_of("attributes", attributes, str, "name columns")
     if label in attributes:
         raise ConfigurationError(f"the label {label!r} must not be masked: leave it out of the attributes")
     for attribute in attributes:

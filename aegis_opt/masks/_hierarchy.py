@@ -13,6 +13,7 @@ from typing import Any
 
 from aegis_opt._files import read_text
 from aegis_opt._json import check_text
+from aegis_opt._options import path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import Kind, plain
 from aegis_opt.errors import MaskError
@@ -83,7 +84,7 @@ class Hierarchy:
         delimiter : str, optional
             By default ``;`` if it splits the first row, otherwise ``,``.
         """
-        path = Path(path)
+        path = path_of("path", path)
         where = f"the hierarchy {str(path)!r}"
         text = read_text(path, where, MaskError, most=MOST_BYTES)
         try:

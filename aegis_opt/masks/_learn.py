@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import instance
 from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import value_labels
@@ -61,6 +62,7 @@ def learn_hierarchy(
     >>> [row[1] for row in learn_hierarchy(colours, [40, 50, 4, 2]).rows]
     ['blue|red|teal', 'green', 'blue|red|teal', 'blue|red|teal']
     """
+    instance("domain", domain, Domain, "write Domain.of(values)")
     table = checked_counts(domain, counts)
     n = len(domain.values)
     if not 0 < n <= MOST_VALUES:

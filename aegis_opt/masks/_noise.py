@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._channels import MOST_ENTRIES, channel_epsilon
-from aegis_opt._options import number, seed_number
+from aegis_opt._options import float_array, list_of, number, seed_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
@@ -51,9 +51,10 @@ class Channel:
     labels: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, dtype=np.float64)
+        matrix = np.array(float_array("the matrix of a channel", self.matrix))
         matrix.setflags(write=False)
-        vars(self).update(matrix=matrix, labels=tuple(self.labels))
+        labels = list_of("labels", self.labels, object, "list the masked values")
+        vars(self).update(matrix=matrix, labels=labels)
 
     @property
     def epsilon(self) -> float:

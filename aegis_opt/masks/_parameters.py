@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt import _options
+from aegis_opt._options import any_array
 from aegis_opt._shown import number_text, shown
 from aegis_opt.domain import Domain, Kind, plain
 from aegis_opt.errors import MaskError
@@ -86,7 +87,7 @@ def rank(bound: Any) -> Any:
 
 def checked_counts(domain: Domain, counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Return how often each value of a domain occurs, one row per value; there may be a column per label."""
-    table = np.asarray(counts)
+    table = any_array("counts", counts, error=MaskError)
     fits = table.ndim in (1, 2) and len(table) == len(domain) and table.size and table.dtype.kind in "iu"
     if not fits or (table < 0).any():
         raise MaskError(

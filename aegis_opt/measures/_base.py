@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from aegis_opt._options import one_of
+from aegis_opt._options import flag, one_of
 from aegis_opt.errors import AegisError, InvalidInput
 from aegis_opt.measures._tables import Array, Score, TableLike, as_array
 
@@ -75,6 +75,14 @@ class Measure:
             raise InvalidInput(f"a measure needs a name without blanks around it, not {self.name!r}")
         if not callable(self.function):
             raise InvalidInput(f"measure {self.name!r}: function must be callable, not {self.function!r}")
+        for option in (
+            "higher_is_better",
+            "monotone",
+            "channel_monotone",
+            "whole_counts",
+            "monotone_in_labels",
+        ):
+            flag(f"measure {self.name!r}: {option}", getattr(self, option))
         one_of(f"measure {self.name!r}: label_kind", self.label_kind, ("class", "number"))
         if self.channel_monotone and not self.monotone:
             raise InvalidInput(

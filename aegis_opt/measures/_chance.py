@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._draws import deal, log_growth
-from aegis_opt._options import seed_number
+from aegis_opt._options import number, seed_number
 from aegis_opt.measures._base import Measure
 from aegis_opt.measures._registry import get_measure
 from aegis_opt.measures._tables import Array, TableLike, as_counts, check_whole
@@ -79,7 +79,7 @@ def chance_share(measure: str | Measure, F: TableLike, value: float | None = Non
     chosen = get_measure(measure)
     counts = as_counts(F)
     nothing = float(chosen(counts.columns[None, :]))
-    told = (float(chosen(counts.cells)) if value is None else value) - nothing
+    told = (float(chosen(counts.cells)) if value is None else number("value", value)) - nothing
     by_chance = expected_by_chance(chosen, F, seed=seed) - nothing
     return float(np.clip(by_chance / told, 0.0, 1.0)) if told * by_chance > 0 else 0.0
 

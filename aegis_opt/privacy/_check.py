@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from aegis_opt._options import instance, number
+from aegis_opt._options import instance, list_of, number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, UnknownColumn
@@ -51,7 +51,8 @@ class PrivacyQuestion:
         label = configurations.label if label is None else instance("label", label, str, "give its name")
         if sensitive is None:
             sensitive = label
-        instance("sensitive", sensitive or "", str, "give the name of a column")
+        if sensitive is not None:
+            instance("sensitive", sensitive, str, "give the name of a column")
         needing = [rule for rule in asked if rule.needs_sensitive]
         if needing and sensitive is None:
             raise InvalidOption(
@@ -217,9 +218,7 @@ def _quasi_identifiers(
                 "attribute; pass quasi_identifiers=[...]"
             )
         return found
-    if isinstance(named, str):
-        raise InvalidOption(f"quasi_identifiers must be a list of names: write [{named!r}], not {named!r}")
-    found = tuple(instance("quasi_identifiers", name, str, "list names of columns") for name in named)
+    found = list_of("quasi_identifiers", named, str, "list names of columns")
     if not found:
         raise InvalidOption("no quasi-identifier: quasi_identifiers is empty; name at least one column")
     if len(set(found)) < len(found):

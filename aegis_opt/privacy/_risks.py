@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aegis_opt._options import float_array
 from aegis_opt.errors import InvalidInput
 
 
@@ -55,8 +56,8 @@ def risks(classes: ArrayLike, population: ArrayLike | None = None) -> Risks:
     >>> ao.privacy.risks([1, 4, 5], population=[10, 40, 20]).journalist
     0.1
     """
-    sizes = np.asarray(classes, dtype=np.float64)
-    persons = sizes if population is None else np.asarray(population, dtype=np.float64)
+    sizes = float_array("classes", classes)
+    persons = sizes if population is None else float_array("population", population)
     if sizes.ndim != 1 or persons.shape != sizes.shape:
         raise InvalidInput(
             "risks need one size per class, and as many of the population, not arrays of shapes "

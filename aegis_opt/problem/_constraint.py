@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._options import float_array, is_number, is_whole
+from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray
 
@@ -43,9 +46,12 @@ class LinearConstraint:
         upper: float = np.inf,
         name: str = "constraint",
     ) -> None:
-        matrix = np.array(coefficients, dtype=np.float64)
+        matrix = np.array(float_array(f"{name}: coefficients", coefficients))
         if matrix.ndim != 2 or not np.isfinite(matrix).all():
             raise InvalidInput(f"{name}: coefficients must be a finite table, one number per cell")
+        for side, bound in (("lower", lower), ("upper", upper)):
+            if not is_number(bound) or (is_whole(bound) and abs(bound) > sys.float_info.max):
+                raise InvalidInput(f"{name}: {side} must be a number, not {shown(bound)}")
         if np.isnan(lower) or np.isnan(upper) or lower > upper:
             raise InvalidInput(f"{name}: the bounds [{lower}, {upper}] contain no number")
         matrix.setflags(write=False)

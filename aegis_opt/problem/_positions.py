@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import any_array
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray
 
@@ -22,7 +23,7 @@ def given_positions(values: Any, size: int) -> FloatArray:
     numbers = None
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
         numbers = values.copy()
-    elif np.ndim(values) == 1:
+    elif any_array("positions", values).ndim == 1:
         numbers = _numbers(pd.Index(values))
     if numbers is None:
         raise InvalidInput("positions must be a list of numbers or dates, one per row of the table")

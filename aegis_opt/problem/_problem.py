@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
+from aegis_opt._options import any_array, flag, float_array, list_of
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._constraint import LinearConstraint
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
@@ -104,6 +105,7 @@ class Problem(Displayed):
         ]
         for name, known in named:
             _require_countable(name, float(known.sum()))
+        constraints = list_of("constraints", constraints, LinearConstraint, "write LinearConstraint(...)")
         for constraint in constraints:
             if constraint.coefficients.shape != shape:
                 raise InvalidInput(
@@ -122,7 +124,7 @@ class Problem(Displayed):
             given_prior=table,
             row_names=names,
             label_names=_names(label_names, label_sources, shape[1], "labels"),
-            constraints=tuple(constraints),
+            constraints=constraints,
             positions=index_positions(names) if positions is None else given_positions(positions, shape[0]),
         )
 
@@ -163,20 +165,19 @@ class Problem(Displayed):
         truth = counts(table, "the table", ndim=2)
         several = isinstance(groups, list | tuple) and len(groups) > 0 and np.ndim(groups[0]) > 0
         partitions: list[Any] = list(groups) if several else [groups]  # type: ignore[arg-type]
-        columns = np.arange(truth.shape[1]) if label_groups is None else np.asarray(label_groups)
+        columns = np.arange(truth.shape[1])
+        if label_groups is not None:
+            columns = _partition("label_groups", label_groups, truth.shape[1], "column")
+        known = flag("histogram", histogram)
         views = []
         for partition in partitions:
-            ids = np.asarray(partition)
-            if ids.shape != (len(truth),) or not np.issubdtype(ids.dtype, np.integer) or ids.min() < 0:
-                raise InvalidInput(
-                    f"groups must be {len(truth)} whole numbers from 0 up, one per row of the table"
-                )
+            ids = _partition("groups", partition, len(truth), "row")
             margin = Margin("", ids, columns, np.zeros((int(ids.max()) + 1, int(columns.max()) + 1)))
             views.append(View(ids, margin.sums(truth), None if label_groups is None else columns))
         frame = table if isinstance(table, pd.DataFrame) else None
         return cls(
             views,
-            truth.sum(axis=1) if histogram else None,
+            truth.sum(axis=1) if known else None,
             prior,
             row_names=None if frame is None else frame.index,
             label_names=None if frame is None else frame.columns,
@@ -188,6 +189,9 @@ class Problem(Displayed):
 
         Of a noisy view only the label totals are known, a table of one row; its counts are scaled to them.
         """
+        joints = list(joints) if isinstance(joints, Iterable) else []
+        if len(joints) != len(self.views):
+            raise InvalidInput(f"joints must be a list of {len(self.views)} tables, one for each view")
         views = [
             view.with_joint(joint if view.channel is None else _with_label_totals(view.joint, joint))
             for view, joint in zip(self.views, joints, strict=True)
@@ -272,7 +276,7 @@ class Problem(Displayed):
 
     def residual(self, table: npt.ArrayLike) -> float:
         """Largest absolute violation of any constraint by `table`, in records."""
-        X = np.asarray(table, dtype=np.float64)
+        X = float_array("the table", table)
         if X.shape != self.shape:
             raise InvalidInput(f"the table is {X.shape}, the problem {self.shape}")
         if not np.isfinite(X).all():
@@ -329,9 +333,19 @@ def _label_totals(view: View, name: str, n_values: int) -> Margin:
 
 def _with_label_totals(noisy: FloatArray, totals: npt.ArrayLike) -> FloatArray:
     """Scale noisy counts to label totals; counts of a label that had none are spread evenly."""
-    now, wanted = noisy.sum(axis=0), np.asarray(totals, dtype=np.float64).reshape(-1)
+    now, wanted = noisy.sum(axis=0), float_array("the label totals of a noisy view", totals).reshape(-1)
+    if wanted.shape != now.shape:
+        raise InvalidInput(f"a noisy view has {len(now)} label totals, not {len(wanted)}")
     scaled = noisy * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
     return np.where(now > 0, scaled, wanted / len(noisy))
+
+
+def _partition(name: str, values: npt.ArrayLike, size: int, what: str) -> IntArray:
+    """Check the number of the group that each row or column of a table is in."""
+    ids = any_array(name, values)
+    if ids.shape != (size,) or not np.issubdtype(ids.dtype, np.integer) or ids.min() < 0:
+        raise InvalidInput(f"{name} must be {size} whole numbers from 0 up, one per {what} of the table")
+    return ids
 
 
 def _require_countable(name: str, records: float) -> None:
@@ -348,6 +362,8 @@ def _names(
 ) -> pd.Index | None:
     """Names of the rows or labels: the ones given, else those of the pandas arguments, which must agree."""
     if given is not None:
+        if not isinstance(given, Iterable):
+            raise InvalidInput(f"the names of the {what} must be a list, not {type(given).__name__}")
         index = given if isinstance(given, pd.Index) else pd.Index(list(given))
         if len(index) != size:
             raise InvalidInput(f"{len(index)} names for {size} {what}")

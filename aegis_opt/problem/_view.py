@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from aegis_opt._channels import checked_channel
+from aegis_opt._options import any_array, float_array
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray, IntArray
 
@@ -157,10 +158,7 @@ def _channel(channel: Any, joint: FloatArray, index: pd.Index | None) -> FloatAr
 
 def counts(values: Any, what: str, *, ndim: int) -> FloatArray:
     """Copy `values` as a read-only float array; reject what cannot be a count, naming the first such cell."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what} must hold numbers only: {error}") from error
+    array = np.array(float_array(what, values))
     if array.ndim != ndim:
         raise InvalidInput(f"{what} must have {ndim} dimension(s), not {array.ndim}")
     if array.size == 0:
@@ -177,7 +175,7 @@ def counts(values: Any, what: str, *, ndim: int) -> FloatArray:
 
 
 def _group_ids(values: Any, size: int, what: str, names: pd.Index | None) -> IntArray:
-    given = np.asarray(values)
+    given = any_array(what, values)
     if given.ndim != 1 or len(given) == 0:
         raise InvalidInput(f"{what} must be a non-empty list of group numbers, one per value")
     if not np.issubdtype(given.dtype, np.integer):

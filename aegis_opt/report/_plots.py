@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy.typing as npt
 
-from aegis_opt._options import instance, one_of, whole_number
+from aegis_opt._options import instance, mapping_of, one_of, whole_number
 from aegis_opt.advisor import Advice
 from aegis_opt.errors import InvalidInput, InvalidOption, MissingDependency
 from aegis_opt.harness import Results
@@ -70,6 +70,7 @@ def plot_ranking(
     instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     wanted = PLACES if top is None else whole_number("top", top, least=1)
     if truth is not None:
+        mapping_of("truth", truth, "map each configuration to its true deviation")
         unknown = [name for name in advice.ranking["configuration"].head(wanted) if name not in truth]
         if unknown:
             raise InvalidOption(f"truth has no deviation of configuration {unknown[0]!r}: give one for each")

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import instance, seed_number
+from aegis_opt._options import float_array, instance, list_of, seed_number
+from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidInput, InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
@@ -64,6 +65,12 @@ ROUNDINGS: dict[str, Rounding] = {
         Rounding("drawn", drawn, random=True, keeps_totals=True, many=draw_tables),
     ]
 }
+
+
+def check_rounding(name: object) -> None:
+    """Refuse what is no name of a rounding."""
+    if not isinstance(name, str) or name not in ROUNDINGS:
+        raise InvalidOption(f"unknown rounding {shown(name)}; known: {', '.join(ROUNDINGS)}")
 
 
 def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: int = 0) -> FloatArray:
@@ -124,11 +131,11 @@ def round_tables(
     (10, 0.0)
     """
     instance("problem", problem, Problem, "pose one with aegis_opt.Problem")
-    if not isinstance(method, str) or method not in ROUNDINGS:
-        raise InvalidOption(f"unknown rounding {method!r}; known: {', '.join(ROUNDINGS)}")
+    check_rounding(method)
+    seeds = list_of("seeds", seeds, object, "write e.g. range(10)")
     for seed in seeds:
         seed_number("seed", seed)
-    fractional = np.asarray(table, dtype=np.float64)
+    fractional = float_array("the table to round", table)
     if fractional.shape != problem.shape:
         raise InvalidInput(f"the table is {fractional.shape}, the problem {problem.shape}")
     if not np.isfinite(fractional).all():

@@ -9,6 +9,8 @@ from typing import Literal, cast
 
 import numpy as np
 
+from aegis_opt._options import instance, known_name, list_of
+from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import InvalidOption, SourceError, UnknownColumn
 from aegis_opt.sources._column import Column
@@ -67,7 +69,7 @@ def scan(
     max_values: int | None = None,
     on_many_values: OnManyValues | None = None,
     memory: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Scan:
     """Count the records of a source per attribute value and label.
 
@@ -94,8 +96,8 @@ def scan(
     memory : str, optional
         Limit of DuckDB's memory, such as "1GB"; what does not fit goes to a temporary folder meanwhile.
         A table that would take as much again while it is built is refused before it is counted.
-    progress : callable, optional
-        Called with (what, done, of how many) per column.
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called with (what, done, of how many) per column.
 
     Returns
     -------
@@ -125,7 +127,11 @@ def scan(
     ([10, 17], [[2, 0], [0, 1]])
     """
     policy = Policy.of(max_values, on_many_values)
-    with open_scan(source, label, attributes, policy, memory, progress) as (counts, _):
+    instance("label", label, str, "give the name of a column")
+    with (
+        reporting(progress, "reading") as report,
+        open_scan(source, label, attributes, policy, memory, report) as (counts, _),
+    ):
         return counts
 
 
@@ -332,10 +338,15 @@ def _attributes(
     engine: CountingEngine, names: tuple[str, ...], labels: Collection[str], attributes: Sequence[str] | None
 ) -> list[str]:
     """Return the attributes to read, after a check that they and the labels are columns."""
-    chosen = [name for name in names if name not in labels] if attributes is None else list(attributes)
-    for name in (*labels, *chosen):
-        if name not in names:
-            raise UnknownColumn("column", name, names, f"Source: {engine.description}.")
+    hint = f"Source: {engine.description}."
+    for label in labels:
+        known_name("column", label, names, hint, error=UnknownColumn)
+    if attributes is None:
+        chosen = [name for name in names if name not in labels]
+    else:
+        chosen = list(list_of("attributes", attributes, str, "name columns"))
+    for name in chosen:
+        known_name("column", name, names, hint, error=UnknownColumn)
     for label in labels:
         if label in chosen:
             raise SourceError(

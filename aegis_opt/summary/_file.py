@@ -17,7 +17,7 @@ import numpy as np
 from aegis_opt._channels import MOST_ENTRIES
 from aegis_opt._files import atomic_path, decoded, read_bytes
 from aegis_opt._json import parse_json
-from aegis_opt._options import is_whole
+from aegis_opt._options import is_whole, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import Kind
 from aegis_opt.errors import SummaryError
@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> AnyDocument:
 
 
 def _is_compressed(path: str | os.PathLike[str]) -> bool:
-    name = os.fspath(path).lower()
+    name = str(path_of("path", path)).lower()
     if not name.endswith((".json", ".json.gz")):
         raise SummaryError(f"{os.fspath(path)}: a summary file ends in .json or .json.gz")
     return name.endswith(".gz")

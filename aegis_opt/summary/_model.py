@@ -14,10 +14,10 @@ import pandas as pd
 
 from aegis_opt._channels import checked_channel
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import is_whole, path_of
+from aegis_opt._options import flag, instance, is_whole, known_name, list_of, path_of, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Kind
-from aegis_opt.errors import SummaryError, UnknownName
+from aegis_opt.errors import InvalidOption, SummaryError
 from aegis_opt.masks._order import Order, default_order
 from aegis_opt.problem import Problem, View
 from aegis_opt.problem._margin import FloatArray, IntArray
@@ -270,7 +270,7 @@ class Summary(SharedData, Displayed):
 
     def label_spec(self, configuration: str) -> Mapping[str, Any] | None:
         """Return the mask of the label in a configuration, as configuration files write it; None: no mask."""
-        index = self.label_mask_of.get(configuration)
+        index = self.label_mask_of.get(known_name("configuration", configuration, self.configurations))
         return None if index is None else self.label_masks[index].spec
 
     @property
@@ -286,16 +286,17 @@ class Summary(SharedData, Displayed):
 
     def label_groups(self, table: MaskedTable) -> IntArray | None:
         """Return the column of a masked table that each class of the label belongs to; None: its own."""
+        instance("table", table, MaskedTable, "masked_table gives one")
         return None if table.label_mask is None else self.label_masks[table.label_mask].groups
 
     def is_raw(self, table: MaskedTable) -> bool:
         """Whether a table is the unmasked joint table: neither two values nor two classes are merged."""
+        instance("table", table, MaskedTable, "masked_table gives one")
         return table.keeps_every_value and table.joint.shape[1] == self.n_classes
 
     def masked_table(self, configuration: str, attribute: str) -> MaskedTable:
         """Return the table that a configuration releases of an attribute."""
-        if configuration not in self.configurations:
-            raise UnknownName("configuration", configuration, self.configurations)
+        known_name("configuration", configuration, self.configurations)
         tables = self._attribute(attribute).tables
         return tables[self.configurations[configuration][attribute]]
 
@@ -352,7 +353,8 @@ class Summary(SharedData, Displayed):
         if configuration is not None:
             tables = (self.masked_table(configuration, attribute),)
         if table is not None:
-            tables = (summary.tables[table],)
+            tables = (summary.tables[whole_number("table", table, least=0, most=len(summary.tables) - 1)],)
+        flag("histograms", histograms)
         return Problem(
             views=self.views(tables, label_counts=histograms and configuration is None and table is None),
             histogram=summary.histogram if histograms else None,
@@ -367,6 +369,9 @@ class Summary(SharedData, Displayed):
         Where all of them are of masked labels, the records of each class are a view of their own, if they are
         shared and `label_counts` asks for them.
         """
+        tables = list_of("tables", tables, MaskedTable, "the tables of an attribute of this summary are such")
+        if not tables:
+            raise InvalidOption("tables is empty: give at least one masked table")
         # equal partitions whose counts differ stay: they contradict each other, and a solver must see it
         distinct = {
             (
@@ -382,7 +387,7 @@ class Summary(SharedData, Displayed):
             for t in distinct.values()
         ]
         masked = all(table.label_mask is not None for table in tables)
-        if label_counts and masked and self.label_counts is not None:
+        if flag("label_counts", label_counts) and masked and self.label_counts is not None:
             views.append(View(np.zeros_like(tables[0].groups), self.label_counts[None]))
         return views
 
@@ -479,10 +484,8 @@ class Summary(SharedData, Displayed):
         )
 
     def _attribute(self, name: str) -> AttributeSummary:
-        if name not in self.attributes:
-            hint = "A summary holds the attributes that some configuration masks."
-            raise UnknownName("attribute", name, self.attributes, hint)
-        return self.attributes[name]
+        hint = "A summary holds the attributes that some configuration masks."
+        return self.attributes[known_name("attribute", name, self.attributes, hint)]
 
     def _check_label(self) -> None:
         if self.label_kind not in KINDS:

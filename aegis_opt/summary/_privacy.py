@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from aegis_opt._json import check_text
-from aegis_opt._options import LARGEST_NUMBER, is_number
+from aegis_opt._options import LARGEST_NUMBER, is_number, number
 from aegis_opt._shown import shown
 from aegis_opt.errors import InvalidOption, SummaryError
 from aegis_opt.masks import Configurations
@@ -176,7 +176,7 @@ class RulesToShare:
     ) -> RulesToShare | None:
         """Check the options; None where no rule is given."""
         if rules is None:
-            if quasi_identifiers is not None or sensitive is not None or suppression:
+            if quasi_identifiers is not None or sensitive is not None or number("suppression", suppression):
                 raise InvalidOption(
                     "quasi_identifiers, sensitive and suppression are about privacy rules: pass rules=, such "
                     "as ao.privacy.KAnonymity(5)"

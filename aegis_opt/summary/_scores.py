@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
-from aegis_opt._options import LARGEST_NUMBER, flag, is_number, is_whole
+from aegis_opt._options import LARGEST_NUMBER, flag, is_number, is_whole, known_name
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.measures import available_measures
@@ -259,11 +259,13 @@ class ScoreSummary(SharedData, Displayed):
 
     def spec(self, configuration: str, attribute: str) -> Mapping[str, Any]:
         """Return the mask of an attribute in a configuration, as configuration files write it."""
-        return self.attributes[attribute].masks[self.configurations[configuration][attribute]]
+        chosen = self.configurations[known_name("configuration", configuration, self.configurations)]
+        known_name("attribute", attribute, self.attributes, "A summary holds the masked attributes.")
+        return self.attributes[attribute].masks[chosen[attribute]]
 
     def label_spec(self, configuration: str) -> Mapping[str, Any] | None:
         """Return the mask of the label in a configuration, as configuration files write it; None: no mask."""
-        index = self.label_mask_of.get(configuration)
+        index = self.label_mask_of.get(known_name("configuration", configuration, self.configurations))
         return None if index is None else self.label_masks[index]
 
     def report(self) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
+from aegis_opt._options import mapping_of
 from aegis_opt._shown import shown
 from aegis_opt.errors import SummaryError
 from aegis_opt.masks._configuration import UnknownKey
@@ -45,13 +46,15 @@ class Summaries(Mapping[str, OneLabel], Displayed):
     """
 
     def __init__(self, summaries: Mapping[str, OneLabel]) -> None:
+        mapping_of("summaries", summaries, "map each label to its summary")
         self._by_label = MappingProxyType(dict(summaries))
         if not self._by_label:
             raise SummaryError("summaries of several labels need at least one label")
-        configurations = list(next(iter(self._by_label.values())).configurations)
         for label, summary in self._by_label.items():
             if not isinstance(summary, OneLabel):
                 raise SummaryError(f"the summary of the label {shown(label)} is none: {shown(summary)}")
+        configurations = list(next(iter(self._by_label.values())).configurations)
+        for label, summary in self._by_label.items():
             if summary.label != label:
                 raise SummaryError(
                     f"the summary of the label {shown(label)} is about {shown(summary.label)}: use that name"

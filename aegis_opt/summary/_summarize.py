@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args, overload
 
-from aegis_opt._options import instance, one_of
+from aegis_opt._options import flag, instance, one_of
 from aegis_opt._progress import reporting
 from aegis_opt.errors import InvalidOption, UnknownColumn
 from aegis_opt.masks import Configurations, Mask
@@ -371,9 +371,8 @@ def summarize(
         for name, shared in shares.items()
         if shared != "tables"
     }
-    if not numbers and (
-        scores is not None or measures is not None or unmasked or digits is not None or explain
-    ):
+    asked = flag("unmasked", unmasked), flag("explain", explain)
+    if not numbers and (scores is not None or measures is not None or digits is not None or any(asked)):
         raise InvalidOption(
             "scores, measures, unmasked, digits and explain are about numbers that are shared: pass "
             "share='scores', or share='both'"

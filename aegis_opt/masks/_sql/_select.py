@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from aegis_opt._json import check_text
-from aegis_opt._options import whole_number
+from aegis_opt._options import list_of, mapping_of, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Domain, Kind
 from aegis_opt.errors import ConfigurationError, InvalidOption, MissingDependency, UnknownColumn, UnknownName
@@ -117,7 +117,7 @@ def select_sql(
     for attribute in configuration:
         if attribute not in columns:
             raise UnknownColumn("column", attribute, columns, f"The configuration{called} masks it.")
-    known = domains or {}
+    known = {} if domains is None else mapping_of("domains", domains, "map columns to domains or kinds")
     noise: dict[str, tuple[str, str]] = {}
     for name, mask in configuration.items():
         if isinstance(mask, NoiseMask):
@@ -147,12 +147,8 @@ def quasi_identifier_names(
     quasi_identifiers: Iterable[str] | None, masked: Iterable[str], names: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the quasi-identifiers, by default the masked attributes."""
-    if isinstance(quasi_identifiers, str):
-        raise InvalidOption(
-            f"quasi_identifiers must be a list of names: write [{quasi_identifiers!r}], not "
-            f"{quasi_identifiers!r}"
-        )
-    found = tuple(dict.fromkeys(masked if quasi_identifiers is None else quasi_identifiers))
+    named = masked if quasi_identifiers is None else quasi_identifiers
+    found = tuple(dict.fromkeys(list_of("quasi_identifiers", named, str, "name columns")))
     if not found:
         raise InvalidOption(
             "no quasi-identifier: the configuration masks nothing; pass quasi_identifiers=[...]"
@@ -164,12 +160,10 @@ def quasi_identifier_names(
 
 
 def _names(columns: Sequence[str]) -> list[str]:
-    if isinstance(columns, str):
-        raise InvalidOption(f"columns must be a list of names: write [{columns!r}], not {columns!r}")
     names: list[str] = []
-    for name in columns:
-        if not isinstance(name, str) or not name:
-            raise InvalidOption(f"columns must be a list of names: {name!r} is none")
+    for name in list_of("columns", columns, str, "name columns"):
+        if not name:
+            raise InvalidOption("columns must be a list of names: '' is none")
         if name in names:
             raise InvalidOption(f"columns names {name!r} twice: remove one")
         names.append(name)

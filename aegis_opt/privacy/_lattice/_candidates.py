@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from aegis_opt._options import list_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, MaskError
@@ -39,7 +40,8 @@ def offers_of(candidates: Any) -> dict[str, Offer]:
                 "candidates must map attributes to masks or hierarchies, or be a list of attributes, not "
                 f"{shown(candidates)}"
             )
-        candidates = dict.fromkeys(candidates)
+        names = list_of("candidates", candidates, str, "name attributes, or map them to masks")
+        candidates = dict.fromkeys(names)
     found: dict[str, Offer] = {}
     for attribute, offered in candidates.items():
         if not isinstance(attribute, str) or not attribute:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from aegis_opt._options import instance, number, seed_number
+from aegis_opt._options import instance, list_of, number, seed_number
 from aegis_opt._progress import reporting
 from aegis_opt.errors import InfeasibleSearch, InvalidOption
 from aegis_opt.masks._order import normal_orders
@@ -159,7 +159,7 @@ def open_space(
     if label in offers:
         raise InvalidOption(f"{label!r} is the label and has candidates: remove it from the candidates")
     if quasi_identifiers is not None:
-        quasi_identifiers = [instance("quasi_identifiers", n, str, "name columns") for n in quasi_identifiers]
+        quasi_identifiers = list_of("quasi_identifiers", quasi_identifiers, str, "list names of columns")
         if not quasi_identifiers:
             raise InvalidOption(
                 "no quasi-identifier: quasi_identifiers is empty; name at least one attribute"

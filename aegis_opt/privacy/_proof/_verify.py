@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aegis_opt._progress import Progress, reporting
 from aegis_opt.errors import CertificateError
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._lattice._certificate import Certificate
@@ -55,7 +56,7 @@ class Verification:
 
 
 def verify_certificate(
-    certificate: object, source: object, progress: Callable[[str, int, int], None] | None = None
+    certificate: object, source: object, progress: Progress | bool | None = None
 ) -> Verification:
     """Verify a certificate against the table, without any code of the search.
 
@@ -74,8 +75,8 @@ def verify_certificate(
         The proof.
     source : path, DataFrame, Arrow table, DuckDB relation or Spark DataFrame
         The table that was searched.
-    progress : callable, optional
-        Called with (what, done, of how many).
+    progress : bool or callable, optional
+        True shows how far the work is; a function is called with (what, done, of how many).
 
     Returns
     -------
@@ -104,9 +105,8 @@ def verify_certificate(
         raise _no_proof(f"its limit of {stated.limit:,} records is not its share of them")
     if sum(own.costs[c] for own, c in zip(stated.attributes, stated.winner, strict=True)) != stated.cost:
         raise _no_proof("its cost is not the sum of the costs of its winner")
-    report = progress or (lambda *_: None)
-    with open_table(source, stated) as table:
-        return _Verifier(stated, table, report).verify(started)
+    with reporting(progress, "verifying") as report, open_table(source, stated) as table:
+        return _Verifier(stated, table, report or (lambda *_: None)).verify(started)
 
 
 class _Verifier:
