@@ -1,6 +1,7 @@
 """Bad input: one line that names the thing, the right exit code, and no file left behind."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -225,3 +226,29 @@ def test_names_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.Captur
     assert "\x1b" not in printed
     assert "\u202e" not in printed
     assert r"\x1b]0;title\x07\x1b[31mage\u202e" in printed
+
+
+@pytest.mark.parametrize("closed", [["stdout"], ["stderr"], ["stdout", "stderr"]], ids=" and ".join)
+def test_a_closed_standard_stream_is_no_failure(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], closed: list[str]
+) -> None:
+    for name in closed:
+        monkeypatch.setattr(sys, name, None)  # as the interpreter has it after >&- and 2>&-
+    assert main(["advise", str(files / "summary.json")]) == 0
+    assert main(["advise", str(files / "nowhere.json")]) == 1
+    with pytest.raises(SystemExit):
+        main(["advise"])
+    assert [getattr(sys, name) for name in closed] == [None] * len(closed)
+    out, err = capsys.readouterr()
+    assert ("best first" in out) == ("stdout" not in closed)
+    assert ("nowhere.json" in err) == ("stderr" not in closed)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_standard_output_is_named() -> None:
+    words = [sys.executable, "-c", "import sys; from aegis_opt.cli import main; sys.exit(main())", "solvers"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "the standard output cannot be written: No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
