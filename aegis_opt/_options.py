@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection
 from numbers import Integral, Real
@@ -13,6 +14,8 @@ from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, InvalidOption
 
 T = TypeVar("T")
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|file:(?=/)", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53
 """Above it floating-point numbers do not tell two whole numbers apart."""
@@ -141,6 +144,29 @@ def instance(name: str, value: object, kind: type[T], way_out: str) -> T:
     return value
 
 
+def check_path(path: str | os.PathLike[str], error: type[AegisError] = InvalidOption) -> None:
+    """Refuse what is no path of a file: an address, or a text that no file can be called.
+
+    Examples
+    --------
+    >>> check_path("s3://bucket/summary.json")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: 's3://bucket/summary.json' is an address, and only files are read and \
+written: give the path of a file, and copy it from or to there yourself (a folder here that is called 's3:' \
+is written './s3:')
+    """
+    text = os.fsdecode(path)
+    if scheme := _ADDRESS.match(text):
+        raise error(
+            f"{shown(text)} is an address, and only files are read and written: give the path of a file, and "
+            f"copy it from or to there yourself (a folder here that is called {scheme[0]!r} is written "
+            f"'./{scheme[0]}')"
+        )
+    if "\0" in text:
+        raise error(f"{shown(text)} is no path: it holds a NUL character; remove that")
+
+
 def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:
     """Return the path of a file or folder.
 
@@ -153,6 +179,7 @@ def path_of(name: str, value: object, way_out: str = "give it as text or as a pa
     """
     if not isinstance(value, str | os.PathLike):
         raise InvalidOption(f"{name} must be a path, not {type(value).__name__}: {way_out}")
+    check_path(value)
     return Path(value)
 
 

@@ -74,7 +74,8 @@ def write_report(
     target = path_of("path", path)
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder: name the page, such as {target / 'report.html'}")
-    if figures is not None and Path(figures).exists() and not Path(figures).is_dir():
+    folder = None if figures is None else path_of("figures", figures)
+    if folder is not None and folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{figures} is a file: the figures need a folder")
     require_altair()  # before the work, not after it
     found = _checked(results)
@@ -83,10 +84,10 @@ def write_report(
     text = _render(found, selections, rankings, variants, [asdict(t) for t in page_tables(found, averages)])
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-    if figures is None:
+    if folder is None:
         return [target]
     overall = [selection for selection in selections if selection.dataset == selections[0].dataset]
-    return [target, *write_figures(overall, rankings, variants, Path(figures))]
+    return [target, *write_figures(overall, rankings, variants, folder)]
 
 
 def _checked(results: Results | str | os.PathLike[str]) -> Results:

@@ -174,6 +174,34 @@ def test_a_folder_that_cannot_be_written_is_named(run: Run, files: Path) -> None
     assert "people.csv" in failure(run(*words, "-o", files / "people.csv" / "out.json"), files, before)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "mask people.csv --configurations masks.json --name {first} -o people.csv",
+        "summarize people.csv --configurations masks.json -o masks.json",
+        "generate people.csv --label outcome -o link.json",
+        "search people.csv --label outcome --hierarchies h --certificate link.json",
+        "advise summary.json --report summary.html",
+        "audit summary.json --cells summary.csv",
+    ],
+    ids=lambda words: words.partition(" ")[0],
+)
+def test_no_command_replaces_what_it_reads(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(files)
+    Path("link.json").symlink_to("people.csv")
+    for name in ("summary.html", "summary.csv"):
+        Path(name).symlink_to("summary.json")
+    Path("h").mkdir()
+    Path("h", "age.csv").write_text("1,*\n")
+    before = {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()}
+    first = next(iter(json.loads(Path("masks.json").read_text())["configurations"]))
+    message = failure(run(*words.format(first=first).split()), files, {*before, "h"})
+    assert "is read, too, and would be lost: choose another output" in message
+    assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
+
+
 def test_plot_without_altair_fails_before_the_work(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
