@@ -165,6 +165,10 @@ is written './s3:')
         )
     if "\0" in text:
         raise error(f"{shown(text)} is no path: it holds a NUL character; remove that")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as reason:  # such as half of a surrogate pair
+        raise error(f"{shown(text)} is no path: {reason.reason}; write it in other characters") from reason
 
 
 def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:

@@ -172,7 +172,7 @@ SUMMARY = ao.summarize(SOURCE, "health", CONFIGURATIONS)
     ],
     ids=["table", "summary", "configurations", "advice", "record", "plot", "page", "figures", "results"],
 )
-@pytest.mark.parametrize("address", ["s3://bucket/out", "file:///tmp/out", "nul\0"])
+@pytest.mark.parametrize("address", ["s3://bucket/out", "file:///tmp/out", "nul\0", "half \ud800"])
 def test_no_address_is_an_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[str], Any], address: str
 ) -> None:

@@ -110,7 +110,7 @@ class ArrowTable(SourceTable):
 
     def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns without a copy."""
-        import pyarrow as pa
+        import pyarrow as pa  # type: ignore[import-untyped]
 
         chosen = self.table.select(list(positions))
         for i, field in enumerate(chosen.schema):
