@@ -10,10 +10,12 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from aegis_opt._options import check_path
+from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, OutputError
 
 _PIECE = 1 << 16  # bytes that are unpacked at a time to find out how many there are
@@ -197,6 +199,39 @@ def _is_larger(data: bytes, most: int) -> bool:
     return False
 
 
+def check_outputs(
+    outputs: Iterable[str | os.PathLike[str] | None], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
+    """Refuse, before any work, to replace a file that is read, or to write two files to one path.
+
+    Two paths may lead to one file, by links. An output that is None is not asked for.
+
+    Raises
+    ------
+    OutputError
+        If an output is one of the inputs, another output, or no path of a file.
+    """
+    given = [output for output in outputs if output is not None]
+    for output in given:
+        check_path(output, OutputError)
+    seen: set[str] = set()
+    for output in given:
+        if any(_is_same(output, read) for read in inputs):
+            raise OutputError(
+                f"{shown(os.fspath(output))} is read, too, and would be lost: choose another output"
+            )
+        if (target := os.path.realpath(output)) in seen:
+            raise OutputError(f"{shown(os.fspath(output))} is written twice: choose another name for one")
+        seen.add(target)
+
+
+def _is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):  # one of them is not there
+        return False
+
+
 def probe(folder: str | os.PathLike[str]) -> None:
     """Try to write where a folder is or would be made, and leave no trace; raise `OSError` where it fails."""
     path = Path(folder).absolute()
@@ -232,9 +267,15 @@ def _open_nameless(folder: Path) -> int | None:
 
 @contextmanager
 def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make the folder of a file; what the system refuses becomes an error that names the file."""
-    target = Path(path)
+    """Make the folder of a file; what the system refuses becomes an error that names the file.
+
+    A link stays, and what it leads to is written: that is the file that is yielded.
+    """
+    check_path(path, OutputError)
     try:
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():  # leads to itself
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         target.parent.mkdir(parents=True, exist_ok=True)
         yield target
     except OSError as error:
@@ -242,4 +283,4 @@ def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         way_out = "free some space, or choose another place" if full else "choose another place"
-        raise OutputError(f"{target} cannot be written: {error.strerror or error}; {way_out}") from error
+        raise OutputError(f"{Path(path)} cannot be written: {error.strerror or error}; {way_out}") from error

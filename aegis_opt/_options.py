@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 T = TypeVar("T")
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|file:(?=/)", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53
 """Above it floating-point numbers do not tell two whole numbers apart."""
@@ -232,6 +235,33 @@ def any_array(name: str, values: Any, *, error: type[AegisError] = InvalidInput)
         raise error(f"{name} must be an array: its rows must all have the same length") from problem
 
 
+def check_path(path: str | os.PathLike[str], error: type[AegisError] = InvalidOption) -> None:
+    """Refuse what is no path of a file: an address, or a text that no file can be called.
+
+    Examples
+    --------
+    >>> check_path("s3://bucket/summary.json")
+    Traceback (most recent call last):
+    ...
+    aegis_opt.errors.InvalidOption: 's3://bucket/summary.json' is an address, and only files are read and \
+written: give the path of a file, and copy it from or to there yourself (a folder here that is called 's3:' \
+is written './s3:')
+    """
+    text = os.fsdecode(path)
+    if scheme := _ADDRESS.match(text):
+        raise error(
+            f"{shown(text)} is an address, and only files are read and written: give the path of a file, and "
+            f"copy it from or to there yourself (a folder here that is called {scheme[0]!r} is written "
+            f"'./{scheme[0]}')"
+        )
+    if "\0" in text:
+        raise error(f"{shown(text)} is no path: it holds a NUL character; remove that")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as reason:  # such as half of a surrogate pair
+        raise error(f"{shown(text)} is no path: {reason.reason}; write it in other characters") from reason
+
+
 def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:
     """Return the path of a file or folder.
 
@@ -244,6 +274,7 @@ def path_of(name: str, value: object, way_out: str = "give it as text or as a pa
     """
     if not isinstance(value, str | os.PathLike):
         raise InvalidOption(f"{name} must be a path, not {type(value).__name__}: {way_out}")
+    check_path(value)
     return Path(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aegis_opt._shown import shortened, shown
+from aegis_opt._shown import shortened, shown, without_controls
 
 _LONGEST_COMPARED = 200  # characters
 _MOST_NAMED = 100  # of what exists, in the text of an error
@@ -36,6 +36,10 @@ __all__ = [
 
 class AegisError(Exception):
     """Base class of every error raised on purpose by `aegis_opt`."""
+
+    def __str__(self) -> str:
+        """Return the text; a name or path in it cannot command the terminal that shows it."""
+        return without_controls(super().__str__())
 
 
 class InvalidInput(AegisError, ValueError):

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aegis_opt._files import atomic_path, nameless_path
+import aegis_opt as ao
+from aegis_opt._files import atomic_path, check_outputs, nameless_path
+from aegis_opt.errors import AegisError, OutputError
+from aegis_opt.harness import ComparisonSettings
+from aegis_opt.report import write_report
 
 WAYS = pytest.mark.parametrize("way", [atomic_path, nameless_path])
 
@@ -104,3 +112,71 @@ def test_threads_that_write_one_file_leave_one_of_their_files_whole(tmp_path, wa
         thread.join()
     assert target.read_text() in texts
     assert os.listdir(tmp_path) == ["shared.txt"]
+
+
+Way = Callable[[Path], AbstractContextManager[Path]]
+
+
+@WAYS
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path, way: Way) -> None:
+    (tmp_path / "links").mkdir()
+    link, target = tmp_path / "links" / "new.txt", tmp_path / "folder" / "there.txt"
+    link.symlink_to("../folder/there.txt")  # leads to nothing yet
+    for content in ("first", "second"):
+        with way(link) as temporary:
+            temporary.write_text(content)
+        assert link.is_symlink()
+        assert (target.read_text(), target.is_symlink()) == (content, False)
+    assert (os.listdir(link.parent), os.listdir(target.parent)) == (["new.txt"], ["there.txt"])
+
+
+@WAYS
+def test_a_link_to_itself_is_named(tmp_path: Path, way: Way) -> None:
+    loop = tmp_path / "loop.txt"
+    loop.symlink_to("loop.txt")
+    with pytest.raises(OutputError, match=r"loop\.txt cannot be written: .*links"), way(loop):
+        pass
+    assert loop.is_symlink()
+
+
+def test_what_is_read_is_no_output_by_whatever_path(tmp_path: Path) -> None:
+    read = tmp_path / "read.txt"
+    read.write_text("")
+    (tmp_path / "hard.txt").hardlink_to(read)
+    (tmp_path / "soft.txt").symlink_to("read.txt")
+    for name in ("read.txt", "hard.txt", "soft.txt", "../" + tmp_path.name + "/read.txt"):
+        with pytest.raises(OutputError, match="is read, too, and would be lost: choose another output"):
+            check_outputs([None, tmp_path / name], [tmp_path / "nowhere.txt", read])
+    with pytest.raises(OutputError, match="is written twice"):
+        check_outputs([tmp_path / "soft.txt", tmp_path / "read.txt"])
+    check_outputs([tmp_path / "new.txt", read, None], [tmp_path / "other.txt"])
+
+
+CONFIGURATIONS = ao.Configurations({"a": {"age": ao.Suppress()}})
+SOURCE = ao.datasets.worked_example().frame
+SUMMARY = ao.summarize(SOURCE, "health", CONFIGURATIONS)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda address: ao.apply_configuration(SOURCE, CONFIGURATIONS["a"], output=f"{address}.csv"),
+        lambda address: SUMMARY.save(f"{address}.json"),
+        lambda address: CONFIGURATIONS.save(f"{address}.yaml"),
+        lambda address: ao.advise(SUMMARY).save(f"{address}.json"),
+        lambda address: ao.advise(SUMMARY).report(f"{address}.html"),
+        lambda address: ao.plot_ranking(ao.advise(SUMMARY), f"{address}.svg"),
+        lambda address: write_report("results", f"{address}.html"),
+        lambda address: write_report("results", "page.html", figures=address),
+        lambda address: ComparisonSettings(output=address).checked(),
+    ],
+    ids=["table", "summary", "configurations", "advice", "record", "plot", "page", "figures", "results"],
+)
+@pytest.mark.parametrize("address", ["s3://bucket/out", "file:///tmp/out", "nul\0", "half \ud800"])
+def test_no_address_is_an_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[str], Any], address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AegisError, match=r"is an address, and only files are read and written|is no path"):
+        write(address)
+    assert os.listdir(tmp_path) == []

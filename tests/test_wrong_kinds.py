@@ -176,3 +176,27 @@ def test_what_is_given_and_the_way_out_are_named() -> None:
         ao.reconstruct(PROBLEM, solver=["ipf"])  # type: ignore[arg-type]
     with pytest.raises(AegisError, match="unknown column 'status'"):
         harness.penalised(pd.DataFrame({"a": [1]}), None)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "\u202ereversed", "half \ud800"], ids=ascii)
+@pytest.mark.parametrize("ending", ["", ".json", ".csv"])
+def test_no_error_has_characters_that_a_terminal_obeys(name: str, ending: str) -> None:
+    given = f"{name}{ending}"
+    frame = pd.DataFrame({"a": [1, 2], "y": ["u", "v"]})
+    calls: list[Callable[[], object]] = [
+        lambda: ao.advise(given),
+        lambda: ao.audit(given),
+        lambda: ao.Advice.load(given),
+        lambda: ao.load_configurations(given),
+        lambda: ao.Hierarchy.from_csv(given),
+        lambda: ao.sources.scan(given, "y"),
+        lambda: ao.sources.scan(frame, given),
+        lambda: ao.advise(SUMMARY, given),
+        lambda: ao.apply_configuration(frame, {"a": ao.Suppress()}, output=f"/dev/null/{given}.csv"),
+        lambda: harness.load_results(given),
+        lambda: report.write_report(given, "page.html"),
+    ]
+    for call in calls:
+        with pytest.raises(AegisError) as raised:
+            call()
+        assert str(raised.value).isprintable()

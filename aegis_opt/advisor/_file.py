@@ -73,7 +73,7 @@ def load(path: str | os.PathLike[str]) -> Advice:
 def _is_compressed(path: os.PathLike[str]) -> bool:
     name = os.fspath(path).lower()
     if not name.endswith((".json", ".json.gz")):
-        raise AdviceError(f"{os.fspath(path)}: a file of an advice ends in .json or .json.gz")
+        raise AdviceError(f"{shown(os.fspath(path))}: a file of an advice ends in .json or .json.gz")
     return name.endswith(".gz")
 
 

@@ -6,6 +6,7 @@ import argparse
 import math
 from typing import Any
 
+from aegis_opt._files import check_outputs
 from aegis_opt._shown import without_controls
 from aegis_opt.advisor import Advice, Advisor, advise
 from aegis_opt.advisor._advise import read_summary
@@ -41,6 +42,7 @@ _MOST_EXCLUDED = 5
 
 def run_advise(arguments: argparse.Namespace) -> None:
     """Rank the configurations of a summary."""
+    check_outputs([arguments.plot, arguments.report], [arguments.summary])
     options = _solver_options(arguments)
     if arguments.plot is not None or arguments.report is not None:
         require_altair()  # before the work, not after it

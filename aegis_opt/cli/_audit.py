@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from aegis_opt._files import atomic_path
+from aegis_opt._files import atomic_path, check_outputs
 from aegis_opt.advisor._advise import read_summary
 from aegis_opt.cli._labels import one_label
 from aegis_opt.cli._output import (
@@ -24,6 +24,7 @@ _MOST_SHOWN = 10
 
 def run_audit(arguments: argparse.Namespace) -> None:
     """Audit a summary and show what it gives away."""
+    check_outputs([arguments.cells], [arguments.summary])
     with stoppable(), progress(arguments, f"auditing {arguments.summary}") as report:
         source = one_label(arguments, read_summary(arguments.summary)[0])
         found = audit(source, small=arguments.small, progress=report)

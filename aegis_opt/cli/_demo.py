@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 
 from aegis_opt import datasets
+from aegis_opt._files import check_outputs
 from aegis_opt.advisor import Advice, advise
 from aegis_opt.cli._output import (
     listing,
@@ -34,6 +35,7 @@ _TOP = 8
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Run the demo that was asked for."""
+    check_outputs([arguments.output])
     if arguments.data == "clinic":
         _clinic(arguments)
     else:

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -36,6 +36,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["advise", "nowhere.json"])
     1
     """
+    with ExitStack() as opened:
+        for name, redirected in (("stdout", redirect_stdout), ("stderr", redirect_stderr)):
+            if getattr(sys, name) is None:  # closed by who started us: what is written there goes nowhere
+                opened.enter_context(redirected(opened.enter_context(open(os.devnull, "w"))))
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run one command and return its exit code; there is somewhere to write to."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not stop us
             stream.reconfigure(errors="backslashreplace")
@@ -47,8 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         getattr(import_module(f"aegis_opt.cli._{command}"), f"run_{command}")(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # what is still buffered has no reader: let the interpreter's last flush go nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return _PIPE_CLOSED
     except KeyboardInterrupt:
         print("aegis-opt: interrupted", file=sys.stderr)
@@ -61,6 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _discard_output() -> None:
+    """Let what is still buffered go nowhere, at the interpreter's last flush: it cannot be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def _end_process(code: int) -> NoReturn:
     """End this process without waiting for other threads; what was printed is printed."""
     for stream in (sys.stdout, sys.stderr):
@@ -70,6 +85,15 @@ def _end_process(code: int) -> NoReturn:
 
 
 def _explain(error: AegisError | OSError) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+    if isinstance(error, AegisError) or not error.strerror:
+        return str(error)
+    if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    try:
+        print(flush=True)  # tells whether the error was about the output: it does not say what it is about
+    except OSError as reason:
+        _discard_output()
+        return (
+            f"the standard output cannot be written: {reason.strerror}; free some space, or send it elsewhere"
+        )
     return str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from aegis_opt._files import check_outputs
 from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import listing, make_console, make_table, print_json, progress, show_table
 from aegis_opt.domain import Domain
@@ -19,12 +20,14 @@ from aegis_opt.masks import (
 )
 from aegis_opt.masks._generate import kept_orders
 from aegis_opt.sources import scan, scan_counts
+from aegis_opt.sources._files import paths_of
 
 _MOST = 100_000  # configurations that --all writes
 
 
 def run_generate(arguments: argparse.Namespace) -> None:
     """Write a configuration file."""
+    check_outputs([arguments.output], paths_of(arguments.source))
     with progress(arguments, f"reading {arguments.source}"):
         configurations = _all(arguments) if arguments.all else _drawn(arguments)
         save_configurations(configurations, arguments.output)

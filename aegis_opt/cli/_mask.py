@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from aegis_opt._files import check_outputs
 from aegis_opt.cli._output import listing, make_console, print_json, progress, size_of, stoppable
 from aegis_opt.errors import ConfigurationError
 from aegis_opt.masks import Configuration, load_configurations
@@ -19,6 +20,7 @@ def run_mask(arguments: argparse.Namespace) -> None:
     if arguments.sql is not None:
         _print_sql(arguments, configuration)
         return
+    check_outputs([arguments.output], [arguments.configurations])
     counted: list[tuple[int, int]] = []
     with stoppable(), progress(arguments, f"masking {arguments.source}") as report:
         output = apply_configuration(

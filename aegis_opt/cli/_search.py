@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aegis_opt._files import check_outputs
 from aegis_opt._shown import shown
 from aegis_opt.cli._arguments import orders_of
 from aegis_opt.cli._output import (
@@ -24,6 +25,7 @@ from aegis_opt.privacy import KAnonymity, PrivacyRule, SearchResult, search
 from aegis_opt.privacy._lattice._candidates import hierarchy_files
 from aegis_opt.privacy._written import rule_from_spec, rule_text
 from aegis_opt.sources import columns
+from aegis_opt.sources._files import paths_of
 
 _K = 5
 
@@ -32,6 +34,8 @@ def run_search(arguments: argparse.Namespace) -> None:
     """Search, show what was found, and write what was asked for."""
     rules = _rules(arguments)
     files, unused = _files(arguments)
+    read = [*paths_of(arguments.source), *files.values()]
+    check_outputs([arguments.output, arguments.certificate], read)
     with stoppable(), progress(arguments, f"reading {arguments.source}") as report:
         found = search(
             arguments.source,

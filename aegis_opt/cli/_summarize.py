@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from aegis_opt._files import check_outputs
 from aegis_opt.cli._arguments import domains_of, orders_of
 from aegis_opt.cli._labels import by_label
 from aegis_opt.cli._output import (
@@ -22,6 +23,7 @@ from aegis_opt.cli._output import (
 )
 from aegis_opt.privacy import ControlledRounding, DifferentialPrivacy, Protection
 from aegis_opt.privacy._written import rule_from_spec
+from aegis_opt.sources._files import paths_of
 from aegis_opt.summary import (
     AnySummary,
     ProtectedSummary,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 def run_summarize(arguments: argparse.Namespace) -> None:
     """Write a summary and show what is in it."""
+    check_outputs([arguments.output], [*paths_of(arguments.source), arguments.configurations])
     scanning = progress(arguments, f"scanning {arguments.source}")
     with stoppable(), scanning as report_progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* was read as ", category=UserWarning)  # shown below

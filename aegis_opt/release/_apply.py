@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import pandas as pd
 
-from aegis_opt._files import nameless_path, written_by_duckdb
+from aegis_opt._files import check_outputs, nameless_path, written_by_duckdb
 from aegis_opt._interrupts import interruptible
-from aegis_opt._options import flag
+from aegis_opt._options import check_path, flag
 from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
-from aegis_opt.errors import ConfigurationError, InvalidOption, SourceError, UnknownColumn
-from aegis_opt.masks import Configuration, Configurations, Identity, Mask, fit_configuration
+from aegis_opt.errors import ConfigurationError, InvalidOption, OutputError, SourceError, UnknownColumn
+from aegis_opt.masks import (
+    Configuration,
+    Configurations,
+    Generalize,
+    Hierarchy,
+    Identity,
+    Mask,
+    fit_configuration,
+)
 from aegis_opt.masks._fit import fitted_columns
 from aegis_opt.masks._sql import Lookup
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
@@ -29,7 +37,7 @@ from aegis_opt.sources._counts import Progress
 from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._database import open_database
 from aegis_opt.sources._duckdb_engine import connect, open_table, write_in_worker_threads
-from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV
+from aegis_opt.sources._files import CSV, ENDINGS, PARQUET, TSV, paths_of
 from aegis_opt.sources._names import quoted, same_but_for_case
 from aegis_opt.sources._spark_engine import SparkEngine, is_spark
 from aegis_opt.sources._tables import ArrowTable, PandasTable, PolarsTable, RelationTable, SourceTable
@@ -147,7 +155,7 @@ def apply_configuration(
     UnknownColumn, MaskError, SourceError
         If the configuration does not fit the source, or that cannot be read.
     OutputError
-        If the output cannot be written.
+        If the output cannot be written, or is a file that is read.
 
     Examples
     --------
@@ -179,7 +187,7 @@ def apply_configuration(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, rows.configuration, names
         )
         return rows.masked() if wanted is None else suppressed_on_spark(rows.masked(), wanted)
-    with _opened(source, configuration) as opened, reporting(progress, "masking") as report:
+    with _opened(source, configuration, path) as opened, reporting(progress, "masking") as report:
         wanted = Suppression.of(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, opened.attributes, opened.names
         )
@@ -223,14 +231,24 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
 
 
 @contextmanager
-def _opened(source: object, configuration: Configuration | Mapping[str, Mask]) -> Iterator[_Masking]:
-    """Open a source, and a connection to mask it on."""
+def _opened(
+    source: object, configuration: Configuration | Mapping[str, Mask], output: Path | None = None
+) -> Iterator[_Masking]:
+    """Open a source, and a connection to mask it on; an output must be none of the files that are read."""
     table = open_table(source)
     names = table.names()
-    known = fit_configuration(source, checked_configuration(configuration, names, table.description))
+    known = checked_configuration(configuration, names, table.description)
+    if output is not None:
+        check_outputs([output], [*paths_of(source), *_hierarchy_files(known)])
+    known = fit_configuration(source, known)
     masks = {name: mask for name, mask in known.items() if not isinstance(mask, Identity)}
     with connect() as connection, readable(table.description):
         yield _Masking(table, names, masks, connection, tuple(known))
+
+
+def _hierarchy_files(configuration: Configuration) -> list[Path]:
+    hierarchies = [mask.hierarchy for mask in configuration.values() if isinstance(mask, Generalize)]
+    return [h.path for h in hierarchies if isinstance(h, Hierarchy) and h.path is not None]
 
 
 def _on_spark(frame: Any, configuration: Configuration | Mapping[str, Mask]) -> SparkRows:
@@ -421,6 +439,7 @@ def _output_path(output: object) -> Path:
     """Return where to write, if its ending says in what format."""
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
+    check_path(output, OutputError)
     path = Path(output).expanduser()
     if not path.name.lower().endswith(ENDINGS):
         raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")

@@ -116,7 +116,8 @@ class OtherFrame(Frame):
         series = self.frame[:, position]
         dtype = series.dtype
         if isinstance(dtype, nw.Categorical | nw.Enum):
-            series, dtype = series.cast(nw.String), nw.String()
+            series = _decoded(series)
+            dtype = series.dtype
         missing = series.is_null().to_numpy()
         present = series.drop_nulls().to_numpy()
         if isinstance(dtype, nw.String):
@@ -193,6 +194,16 @@ def frame_of(X: object) -> Frame | None:
             f"{kind}: convert it"
         )
     return OtherFrame(frame)
+
+
+def _decoded(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Return the values of a column of categories: texts, but an Arrow dictionary may hold any type."""
+    import narwhals as nw
+
+    if not series.implementation.is_pyarrow():
+        return series.cast(nw.String)
+    native = series.to_native()
+    return nw.from_native(native.cast(native.type.value_type), series_only=True)
 
 
 def _pandas_array(labels: list[Any], sql_type: SqlType) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
+from aegis_opt._options import check_path
 from aegis_opt.errors import SourceError
 from aegis_opt.sources._csv_files import CsvTable
 from aegis_opt.sources._parquet_files import ParquetTable
@@ -19,7 +20,6 @@ CSV = (".csv", ".csv.gz")
 TSV = (".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 ENDINGS = (*CSV, *TSV, *PARQUET)
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|file:(?=/)", re.IGNORECASE)
 _PARTITION = re.compile(r"([^=]+)=(.*)")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -31,7 +31,7 @@ def open_files(pattern: str | os.PathLike[str]) -> SourceTable:
     folder, and read what was not checked here.
     """
     text = os.fsdecode(pattern)
-    _check_text(text)
+    check_path(text, SourceError)
     base = os.getcwd()
     paths = _find(text, base)
     for path in paths:
@@ -49,15 +49,13 @@ def open_files(pattern: str | os.PathLike[str]) -> SourceTable:
     )
 
 
-def _check_text(text: str) -> None:
-    """Refuse what is no path: an address, or a text that no file can be called."""
-    if scheme := _ADDRESS.match(text):
-        raise SourceError(
-            f"{text!r} is an address, and only files are read: download it and give the path of the file "
-            f"(a folder here that is called {scheme[0]!r} is written './{scheme[0]}')"
-        )
-    if "\0" in text:
-        raise SourceError(f"{text!r} is no path: it holds a NUL character; remove that")
+def paths_of(source: object) -> tuple[str, ...]:
+    """Return the absolute paths of the files of a source; none of one that is not in files."""
+    if not isinstance(source, str | os.PathLike):
+        return ()
+    text = os.fsdecode(source)
+    check_path(text, SourceError)
+    return tuple(_find(text, os.getcwd()))
 
 
 def _find(text: str, base: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -109,7 +110,13 @@ class ArrowTable(SourceTable):
 
     def select(self, connection: Connection, positions: Sequence[int]) -> Relation:
         """Hand over the asked-for columns without a copy."""
+        import pyarrow as pa  # type: ignore[import-untyped]
+
         chosen = self.table.select(list(positions))
+        for i, field in enumerate(chosen.schema):
+            values = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            if values == pa.float16():  # which DuckDB does not read
+                chosen = chosen.set_column(i, field.name, chosen.column(i).cast(pa.float32()))
         return connection.from_arrow(chosen.rename_columns([f"c{i}" for i in range(len(positions))]))
 
 
@@ -169,7 +176,6 @@ class PandasTable(SourceTable):
         "integer": "Int64",
         "floating": "float64",
         "mixed-integer-float": "float64",
-        "decimal": "float64",
     }
 
     def raw_names(self) -> Iterable[object]:
@@ -210,6 +216,8 @@ class PandasTable(SourceTable):
             series = pd.Series(array)
         if isinstance(series.dtype, np.dtype) and not series.dtype.isnative:  # such as of Stata files
             series = series.astype(series.dtype.newbyteorder("="))
+        if str(series.dtype) == "halffloat[pyarrow]":  # which DuckDB does not read
+            series = series.astype("float[pyarrow]")
         ranges = isinstance(series.dtype, pd.PeriodDtype | pd.IntervalDtype)
         if ranges or str(series.dtype) in ("complex64", "complex128", "float128"):
             raise SourceError(
@@ -225,6 +233,8 @@ class PandasTable(SourceTable):
                 if inferred == "date" and not (stamps.dropna() == stamps.dropna().dt.normalize()).all():
                     raise ValueError("it mixes dates and times of day")
                 return stamps, inferred == "date"
+            if inferred == "decimal":
+                return _decimals(series), False
             if inferred in self._OBJECTS:
                 dtype = self._OBJECTS[inferred]
                 return (series if dtype is None else series.astype(dtype)), False  # type: ignore[call-overload]
@@ -237,3 +247,22 @@ class PandasTable(SourceTable):
             f"{self.description}: column {name!r} holds Python objects of kind {inferred!r}; "
             "convert it to one type, e.g. to text with astype(str)"
         )
+
+
+def _decimals(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return decimals as integers where none is written with decimal places, as Arrow does, else as reals."""
+    missing = series.isna().to_numpy()
+    present = series[~missing]
+    if not all(map(_is_without_places, present)):
+        return series.astype("float64")
+    whole = np.zeros(len(series), dtype=np.int64)
+    try:
+        whole[~missing] = [int(value) for value in present]
+    except OverflowError as error:
+        raise OverflowError("integers beyond 64 bits") from error
+    return pd.Series(pd.arrays.IntegerArray(whole, missing))
+
+
+def _is_without_places(value: Decimal) -> bool:
+    exponent = value.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= 0  # that of infinity is a letter

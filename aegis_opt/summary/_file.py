@@ -137,7 +137,7 @@ def load(path: str | os.PathLike[str]) -> AnyDocument:
 def _is_compressed(path: str | os.PathLike[str]) -> bool:
     name = str(path_of("path", path)).lower()
     if not name.endswith((".json", ".json.gz")):
-        raise SummaryError(f"{os.fspath(path)}: a summary file ends in .json or .json.gz")
+        raise SummaryError(f"{shown(os.fspath(path))}: a summary file ends in .json or .json.gz")
     return name.endswith(".gz")
 
 

@@ -1,6 +1,7 @@
 """Bad input: one line that names the thing, the right exit code, and no file left behind."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -173,6 +174,34 @@ def test_a_folder_that_cannot_be_written_is_named(run: Run, files: Path) -> None
     assert "people.csv" in failure(run(*words, "-o", files / "people.csv" / "out.json"), files, before)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "mask people.csv --configurations masks.json --name {first} -o people.csv",
+        "summarize people.csv --configurations masks.json -o masks.json",
+        "generate people.csv --label outcome -o link.json",
+        "search people.csv --label outcome --hierarchies h --certificate link.json",
+        "advise summary.json --report summary.html",
+        "audit summary.json --cells summary.csv",
+    ],
+    ids=lambda words: words.partition(" ")[0],
+)
+def test_no_command_replaces_what_it_reads(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(files)
+    Path("link.json").symlink_to("people.csv")
+    for name in ("summary.html", "summary.csv"):
+        Path(name).symlink_to("summary.json")
+    Path("h").mkdir()
+    Path("h", "age.csv").write_text("1,*\n")
+    before = {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()}
+    first = next(iter(json.loads(Path("masks.json").read_text())["configurations"]))
+    message = failure(run(*words.format(first=first).split()), files, {*before, "h"})
+    assert "is read, too, and would be lost: choose another output" in message
+    assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
+
+
 def test_plot_without_altair_fails_before_the_work(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,3 +254,29 @@ def test_names_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.Captur
     assert "\x1b" not in printed
     assert "\u202e" not in printed
     assert r"\x1b]0;title\x07\x1b[31mage\u202e" in printed
+
+
+@pytest.mark.parametrize("closed", [["stdout"], ["stderr"], ["stdout", "stderr"]], ids=" and ".join)
+def test_a_closed_standard_stream_is_no_failure(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], closed: list[str]
+) -> None:
+    for name in closed:
+        monkeypatch.setattr(sys, name, None)  # as the interpreter has it after >&- and 2>&-
+    assert main(["advise", str(files / "summary.json")]) == 0
+    assert main(["advise", str(files / "nowhere.json")]) == 1
+    with pytest.raises(SystemExit):
+        main(["advise"])
+    assert [getattr(sys, name) for name in closed] == [None] * len(closed)
+    out, err = capsys.readouterr()
+    assert ("best first" in out) == ("stdout" not in closed)
+    assert ("nowhere.json" in err) == ("stderr" not in closed)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_standard_output_is_named() -> None:
+    words = [sys.executable, "-c", "import sys; from aegis_opt.cli import main; sys.exit(main())", "solvers"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "the standard output cannot be written: No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

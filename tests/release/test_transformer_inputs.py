@@ -160,6 +160,16 @@ def test_names_that_do_not_fit(masking, text):
         masking.fit(FRAME)
 
 
+def test_a_dictionary_of_arrow_is_what_its_values_are() -> None:
+    numbers, texts = pa.array([1, 2, None, 90]), pa.array(["aa", "b", None, "ab"])
+    plain = pa.table({"x": numbers, "s": texts})
+    table = pa.table({"x": numbers.dictionary_encode(), "s": texts.dictionary_encode()})
+    masks = {"x": Bucketize(width=10), "s": Prefix(1)}
+    masked = ao.MaskingTransformer(masks).fit_transform(table)
+    assert masked.to_pylist() == ao.MaskingTransformer(masks).fit_transform(plain).to_pylist()
+    assert masked.to_pylist() == ao.apply_configuration(table, masks).to_pylist()
+
+
 def test_dates_of_polars_and_time_zones():
     days = pl.DataFrame({"day": [dt.date(2020, 1, 31), None]})
     assert MaskingTransformer({"day": ao.Truncate("month")}).fit_transform(days)["day"].to_list() == [

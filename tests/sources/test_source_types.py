@@ -9,9 +9,13 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
+from aegis_opt import MaskingTransformer
 from aegis_opt.errors import SourceError
+from aegis_opt.masks import Bucketize
+from aegis_opt.release import apply_configuration
 from aegis_opt.sources import scan, scan_domains
 
 
@@ -29,6 +33,13 @@ def domain_of(series, **options):
         (pd.Series([2**53 + 1, None], dtype=object), "integer", [2**53 + 1, None]),
         (pd.Series([np.int64(3), 2.5], dtype=object), "real", [2.5, 3.0]),
         (pd.Series([decimal.Decimal("1.5"), None], dtype=object), "real", [1.5, None]),
+        (
+            pd.Series([decimal.Decimal(2**53 + 1), None, decimal.Decimal("1E+2")]),
+            "integer",
+            [100, 2**53 + 1, None],
+        ),
+        (pd.Series([decimal.Decimal("2.0"), decimal.Decimal(1)]), "real", [1.0, 2.0]),
+        (pd.Series([decimal.Decimal("Infinity"), decimal.Decimal(1)]), "real", [1.0, float("inf")]),
         (pd.Series([True, None], dtype=object), "boolean", [True, None]),
         (pd.Series(["b", None, float("nan"), "a"], dtype=object), "string", ["a", "b", None]),
         (pd.Series(["b", None, "a"], dtype="str"), "string", ["a", "b", None]),
@@ -50,6 +61,41 @@ def test_pandas_dtypes(series, kind, values):
     domain = domain_of(series)
     assert (domain.kind, domain.to_list()) == (kind, values)
     assert all(type(a) is type(b) for a, b in zip(domain.to_list(), values, strict=True))
+
+
+def test_decimals_of_pandas_are_those_of_arrow_counted_and_masked() -> None:
+    whole, fractions = [12345678901234567, 12345678901234568, None], ["1.5", "2", None]
+    frame = pd.DataFrame(
+        {
+            "whole": [None if v is None else decimal.Decimal(v) for v in whole],
+            "real": [None if v is None else decimal.Decimal(v) for v in fractions],
+            "y": ["a", "b", "a"],
+        }
+    )
+    masks = {"whole": Bucketize(width=1), "real": Bucketize(width=1)}
+    found = []
+    for table in (frame, pa.Table.from_pandas(frame)):
+        masked = [apply_configuration(table, masks), MaskingTransformer(masks).fit_transform(table)]
+        texts = [pl.from_pandas(m) if isinstance(m, pd.DataFrame) else pl.from_arrow(m) for m in masked]
+        columns = [t[name].to_list() for t in texts for name in masks]
+        found.append(({n: d.to_list() for n, d in scan_domains(table, "y").items()}, columns))
+    assert found[0] == found[1]
+    assert found[0][0]["whole"] == whole
+    with pytest.raises(SourceError, match=r"'x' cannot be read as decimal \(integers beyond 64 bits\)"):
+        domain_of(pd.Series([decimal.Decimal(2**63), decimal.Decimal(1)]))
+
+
+def test_half_floats_of_arrow_are_those_of_pandas() -> None:
+    halves = np.array([1.5, 2.25, np.nan, 65504], dtype=np.float16)
+    frame = pd.DataFrame({"x": halves, "y": ["a", "b", "a", "b"]})
+    arrow = pa.table({"x": pa.array(halves, from_pandas=True), "y": ["a", "b", "a", "b"]})
+    mask = {"x": Bucketize(width=1)}
+    masked = apply_configuration(frame, mask)["x"].astype(object).where(~frame["x"].isna(), None).to_list()
+    for table in (arrow, frame.assign(x=frame["x"].astype("float32").astype(pd.ArrowDtype(pa.float16())))):
+        assert scan_domains(table, "y")["x"].to_list() == [1.5, 2.25, 65504.0, None]
+        again = apply_configuration(table, mask)
+        texts = again["x"].to_pylist() if isinstance(again, pa.Table) else again["x"].to_list()
+        assert [None if t is None or t != t else t for t in texts] == masked
 
 
 def test_a_sparse_column_of_dates_is_not_taken_for_text():

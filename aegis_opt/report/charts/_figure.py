@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from aegis_opt._files import atomic_path
-from aegis_opt._options import one_of
+from aegis_opt._options import one_of, path_of
 from aegis_opt.errors import InvalidOption
 from aegis_opt.report._embed import chart_page, json_text
 from aegis_opt.report.charts import _theme as theme
@@ -59,7 +59,7 @@ class Figure(alt.LayerChart):
         OutputError
             If the system refuses to write.
         """
-        path = Path(fp) if isinstance(fp, str | os.PathLike) else None
+        path = path_of("fp", fp) if isinstance(fp, str | os.PathLike) else None
         ending = format or (path.suffix[1:].lower() if path else "")
         one_of("the format of a figure", ending, _ENDINGS)
         if ending == "html" and options:
