@@ -79,7 +79,8 @@ class Network:
         Sums beyond 2^53, which no total reaches, may be off; they stay beyond.
         """
         used = np.sum([np.bincount(node, cells, len(self.totals)) for node in (self.tail, self.head)], axis=0)
-        return self.totals - np.minimum(used, _LARGEST_SUM).astype(np.int64)
+        left: IntArray = self.totals - np.minimum(used, _LARGEST_SUM).astype(np.int64)
+        return left
 
 
 def sides(reduction: Reduction) -> TwoSided | None:
@@ -295,15 +296,16 @@ def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
     """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
     net.look_at_the_clock()
     capacity = arcs.end - arcs.start
-    nodes = [node[arcs.cell] for node in (net.tail, net.head)]
-    most = max(float(np.bincount(node, capacity).max(initial=0.0)) for node in nodes)
+    tail, head = net.tail[arcs.cell], net.head[arcs.cell]
+    most = max(float(np.bincount(node, capacity).max(initial=0.0)) for node in (tail, head))
     if most > _LARGEST_SUM:
         raise InvalidOption(
             f"the cells of one total may hold {most:.3g} records together, which leaves the 64-bit "
             "numbers of the minimum-cost flow; use solver='convex' without a rounding"
         )
     flow = cheapest_flow(
-        *nodes,
+        tail,
+        head,
         capacity,
         arcs.slope,
         net.spare(net.lower) * net.side,
