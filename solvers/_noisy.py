@@ -13,6 +13,7 @@ which needs nothing but the table and the multipliers: that is the gap by which 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from aegis_opt.errors import InfeasibleProblem, InvalidInput, InvalidOption
 from aegis_opt.problem._margin import BoolArray, FloatArray, open_cells
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._support import with_support
 from aegis_opt.problem._view import View
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class NoisySystem:
     b: FloatArray  # (R,)
 
     @classmethod
-    def of(cls, problem: Problem) -> NoisySystem:
+    def of(cls, problem: Problem, deadline: float = math.inf) -> NoisySystem:
         """Write a problem as arrays; refuse what cannot be fitted."""
         if problem.constraints:
             raise InvalidOption(
@@ -65,7 +67,10 @@ class NoisySystem:
         exact = [view for view in problem.views if view.channel is None]
         alone = separate and problem.histogram is None and all(map(_keeps_labels, exact))
         simple = alone and not exact
-        cells = open_cells(problem.margins, problem.structural_zeros) if simple else problem.support
+        if simple:
+            cells = open_cells(problem.margins, problem.structural_zeros)
+        else:
+            cells = with_support(problem, deadline).support
         if separate:
             T = np.concatenate([_channel(view) for view in problem.noisy])
             J = np.concatenate([view.joint[:, view.label_groups] for view in problem.noisy]).T

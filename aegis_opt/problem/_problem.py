@@ -264,10 +264,10 @@ class Problem(Displayed):
 
     @cached_property
     def support(self) -> npt.NDArray[np.bool_]:
-        """Cells that are positive in some feasible table."""
-        from aegis_opt.problem._support import possible_cells
+        """Cells that are positive in some feasible table, as far as a program of 20 seconds can tell."""
+        from aegis_opt.problem._support import support_of
 
-        return possible_cells(self)
+        return support_of(self)
 
     @cached_property
     def is_integral(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import time
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aegis_opt.problem._feasibility import fits, support
-from aegis_opt.problem._margin import BoolArray, FloatArray
+from aegis_opt.problem._feasibility import SUPPORT_SECONDS, fits, support
+from aegis_opt.problem._margin import BoolArray, FloatArray, open_cells
 from aegis_opt.problem._presolve import Reduction, reduce
 
 if TYPE_CHECKING:
@@ -16,18 +19,44 @@ if TYPE_CHECKING:
     from aegis_opt.problem._problem import Problem
 
 
-def possible_cells(problem: Problem) -> BoolArray:
+def support_of(problem: Problem) -> BoolArray:
     """Cells (n x k) that are positive in some feasible table.
 
     One view leaves every cell possible that neither a total of 0 nor a structural zero empties: sharing
     each of its totals in proportion to the histogram meets all totals. Otherwise a linear program tells;
-    where there is no room for it, or no feasible table, the others count as possible.
+    where there is no room or no time for it, or no feasible table, the others count as possible.
     """
+    try:
+        return _possible_cells(problem, SUPPORT_SECONDS)
+    except TimeoutError:
+        return open_cells(problem.margins, problem.structural_zeros)
+
+
+def with_support(problem: Problem, deadline: float) -> Problem:
+    """Return a problem whose support is known by a deadline, in seconds of `time.monotonic`.
+
+    Half of the time is left for what needs the support. Where the rest is too short, it is a copy of which
+    every cell counts as possible that no total of 0 empties: the problem itself may be asked again.
+    """
+    if deadline == math.inf or "support" in vars(problem):
+        return problem
+    seconds = min(SUPPORT_SECONDS, (deadline - time.monotonic()) / 2)
+    known = problem
+    try:
+        cells = _possible_cells(problem, seconds)
+    except TimeoutError:
+        known, cells = copy(problem), open_cells(problem.margins, problem.structural_zeros)
+    vars(known)["support"] = cells
+    return known
+
+
+def _possible_cells(problem: Problem, seconds: float) -> BoolArray:
+    """Cells that are positive in some feasible table; `TimeoutError` where that takes longer."""
     reduction = reduce(problem)
     possible = reduction.allowed.copy()
     simple = len(problem.views) == 1 and problem.structural_zeros is None and not problem.constraints
     if not simple and len(reduction.cells) and fits(reduction.members_by_margin):
-        found = support(*_system(reduction))
+        found = support(*_system(reduction), seconds=seconds)
         if found is not None:
             possible.flat[reduction.cells] = found[: len(reduction.cells)]
     cells: BoolArray = possible[reduction.class_of]

@@ -46,6 +46,7 @@ from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._support import with_support
 from aegis_opt.solvers._noisy import require_no_misfit, require_no_norm
 from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.base import Capabilities, Minimiser, Solution
@@ -140,7 +141,10 @@ class Convex(Minimiser):
             return [self._solve_alone(problem) for problem in problems]
         require_no_misfit(self.misfit)
         start = time.perf_counter()
-        bound = [self.distance.for_problem(problem) for problem in problems]
+        known = list(problems)
+        if self.time_limit is not None and not self.distance.finite_at_zero:
+            known = [with_support(problem, time.monotonic() + self.time_limit) for problem in problems]
+        bound = [self.distance.for_problem(problem) for problem in known]
         other = [type(one.base) is not type(self.distance.base) for one in bound]
         if any(other):  # a distance may stand back for another, as roughness does where nothing is ordered
             solvers = [replace(self, norm=bound[i].base) if other[i] else self for i in range(len(bound))]
@@ -148,7 +152,11 @@ class Convex(Minimiser):
         pairs = [(reduced(*pair), pair[1]) for pair in zip(problems, bound, strict=True)]
         build = (time.perf_counter() - start) / max(len(problems), 1)
         largest = 0 if form_of(self.distance) == "table" else STACK_CELLS
-        return [solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)]
+        found = [solution for part in _chunks(pairs, largest) for solution in self._solve_stack(part, build)]
+        return [
+            solution if one is problem else replace(solution, distance=distance)
+            for solution, one, problem, distance in zip(found, known, problems, bound, strict=True)
+        ]
 
     def _solve_alone(self, problem: Problem) -> Solution:
         """Solve one of several problems some of which have noisy views, which are not solved together."""

@@ -41,7 +41,7 @@ def solve_noisy_convex(
 ) -> Solution:
     """Find the table of least misfit of a problem with noisy views."""
     start = time.perf_counter()
-    system = NoisySystem.of(problem)
+    system = NoisySystem.of(problem, deadline)
     A, b = _equations(system)
     built = time.perf_counter()
     x, status, iterations = _run(system, A, b, kind, engine, options)
@@ -52,16 +52,17 @@ def solve_noisy_convex(
         raise AegisError(
             f"engine {engine} gave up (status {status!r}) on a problem with noisy views; try solver='ipf'"
         )
-    x = _met(system, A, b, x)
+    x = _met(system, A, b, x, deadline)
     gap = relative_gap(system, x, kind)
     polished = _polished(system, A, b, x, kind, deadline)
     if polished is not None:
-        better = _met(system, A, b, polished[0])
+        better = _met(system, A, b, polished[0], deadline)
         better_gap = relative_gap(system, better, kind, polished[1])
         if better_gap < gap:
             x, gap = better, better_gap
     table = system.table(x)
-    if problem.residual(table) > tolerance(problem) and is_infeasible(problem):
+    missed = problem.residual(table) > tolerance(problem)
+    if missed and time.monotonic() < deadline and is_infeasible(problem):
         raise infeasible(problem)
     return Solution(
         table=table,
@@ -125,7 +126,7 @@ def _run(
     return np.where(system.open, np.maximum(x.value, 0.0), 0.0) * unit, str(program.status), steps
 
 
-def _met(system: NoisySystem, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray:
+def _met(system: NoisySystem, A: FloatArray, b: FloatArray, x: FloatArray, deadline: float) -> FloatArray:
     """Move cells that nearly meet the totals to them."""
     if system.A is None and len(system.rows) == 1:
         sums = x.sum(axis=1)
@@ -136,7 +137,7 @@ def _met(system: NoisySystem, A: FloatArray, b: FloatArray, x: FloatArray) -> Fl
     from scipy import sparse
 
     upper = np.where(system.open.ravel(), np.inf, 0.0)
-    moved = move_to_totals(sparse.csr_array(A), b, x.ravel(), np.zeros(x.size), upper)
+    moved = move_to_totals(sparse.csr_array(A), b, x.ravel(), np.zeros(x.size), upper, deadline)
     return moved.reshape(x.shape)
 
 
@@ -177,6 +178,8 @@ def _active_set(
     # A likelihood and a sum of squares in shares: the derivative of the former has no unit
     for _ in range(_STEPS):
         look_for_ctrl_c()
+        if time.monotonic() > deadline:
+            break
         mean = T @ x
         if kind == "likelihood":
             if (mean[J > 0] <= 0).any():
@@ -205,8 +208,6 @@ def _active_set(
         wants = g - v @ A
         wants[~opened] = -np.inf
         settled = reach == 1.0 and float(np.abs(dx).max(initial=0.0)) <= 1e-15
-        if time.monotonic() > deadline:
-            break
         if settled:
             grow = ~free & (wants > 1e-13)
             if not grow.any():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -61,53 +62,79 @@ class Target:
         full = self.rounding[reduction.class_of]
         return 2.0 * distance(full, np.zeros_like(full), norm)
 
+    @cached_property
+    def whole(self) -> IntArray:
+        """Whole records of each prior."""
+        return self.numerator // self.scale
+
+    @cached_property
+    def rest(self) -> IntArray:
+        """What each prior has beyond them, times `scale`."""
+        return self.numerator % self.scale
+
     def ample(self, upper: IntArray) -> int:
-        """A distance from the target that no cell up to `upper` exceeds, times `scale`."""
-        farthest = int(upper.max(initial=0)) * self.scale + int(self.numerator.max(initial=0))
-        return farthest + self.closed
+        """A distance from the target that no row of cells up to `upper` exceeds, times `scale`."""
+        in_a_row = int((-(-upper // self.multiplicity)).max(initial=0))
+        return in_a_row * self.scale + int(self.numerator.max(initial=0)) + self.closed
 
     def largest(self, totals: IntArray) -> int:
         """Largest distance of a row from the target, times `scale`, where rows share totals evenly."""
         low, high = totals // self.multiplicity, -(-totals // self.multiplicity)
-        above, below = self.scale * high - self.numerator, self.numerator - self.scale * low
-        return max(self.closed, int(above.max(initial=0)), int(below.max(initial=0)))
+        above = _largest(self.scale, high - self.whole, -self.rest)
+        below = _largest(self.scale, self.whole - low, self.rest)
+        return max(self.closed, above, below)
 
-    def within(self, distance: int, upper: IntArray) -> TotalsWithin:
-        """Return the totals of tables whose rows are all within this distance, times `scale`."""
-        low = np.maximum(-(-(self.numerator - distance) // self.scale), 0)  # of a row
-        high = (self.numerator + distance) // self.scale
-        beyond = self.scale * (high + 1) - self.numerator
-        further = np.where(low > 0, self.numerator - self.scale * (low - 1), beyond)
-        return TotalsWithin(
-            lower=low * self.multiplicity,
-            upper=np.minimum(high * self.multiplicity, upper),
-            beyond=int(np.minimum(beyond, further).min(initial=np.iinfo(np.int64).max)),
-        )
+    def within(self, distance: int, upper: IntArray) -> tuple[IntArray, IntArray]:
+        """Return bounds of the totals, up to `upper`, whose rows are all within this distance x `scale`."""
+        low, high = self._rows_within(distance)
+        most = -(-upper // self.multiplicity)  # beyond, products with multiplicities could leave 64 bits
+        lower = np.minimum(low, most + 1) * self.multiplicity
+        return lower, np.minimum(np.minimum(high, most) * self.multiplicity, upper)
+
+    def beyond(self, distance: int) -> int:
+        """Return the next distance, times `scale`, that allows more tables than this one."""
+        low, high = self._rows_within(distance)
+        falls = low > 0
+        rise = _largest(self.scale, self.whole - high - 1, self.rest)
+        fall = _largest(self.scale, (low - self.whole)[falls] - 1, -self.rest[falls])
+        return -max(rise, fall) if falls.any() else -rise
+
+    def _rows_within(self, distance: int) -> tuple[IntArray, IntArray]:
+        """Fewest and most records of a row within a distance, which may leave 64 bits, times `scale`."""
+        records, rest = divmod(distance, self.scale)
+        low = self.whole - records + (self.rest > rest)
+        return np.maximum(low, 0), self.whole + records + (self.rest >= self.scale - rest)
 
 
-class TotalsWithin(NamedTuple):
-    """The totals within a distance from the target, and the next distance that allows more tables."""
+def _largest(scale: int, whole: IntArray, rest: IntArray) -> int:
+    """Largest `scale` x whole + rest, beyond 64 bits, too; 0 where there are none.
 
-    lower: IntArray
-    upper: IntArray
-    beyond: int
+    All of `rest` lie in an interval as long as `scale`, so the largest `whole` decides.
+    """
+    if len(whole) == 0:
+        return 0
+    top = whole.max()
+    return scale * int(top) + int(rest[whole == top].max())
 
 
-def target(reduction: Reduction, largest_scale: float) -> Target:
+def target(reduction: Reduction, largest_scale: float, largest_uniform: float = math.inf) -> Target:
     """Write the prior as fractions with a common denominator.
 
-    The uniform prior N / (n k) is exact. A given prior is rounded to a multiple of 2^-s, with s at most 40
-    and 2^s at most `largest_scale`, up to which the caller's costs fit into 64 bits.
+    The uniform prior N / (n k) is exact where its denominator is at most `largest_uniform`. Any other one is
+    rounded to a multiple of 2^-s, with s at most 40 and 2^s at most `largest_scale` (or `largest_uniform`),
+    up to which the caller's costs fit into 64 bits.
     """
     problem = reduction.problem
     n_rows, n_labels = problem.shape
-    if problem.given_prior is None:
-        common = math.gcd(round(problem.total), n_rows * n_labels)
-        scale = n_rows * n_labels // common
+    common = math.gcd(round(problem.total), n_rows * n_labels)
+    scale = n_rows * n_labels // common
+    uniform = problem.given_prior is None
+    if uniform and scale <= largest_uniform:
         numerators = np.full(reduction.shape, round(problem.total) // common, dtype=np.int64)
         rounding = np.zeros(reduction.shape)
     else:
-        scale = 2 ** int(np.clip(np.floor(np.log2(largest_scale)), 0, 40))
+        most = largest_uniform if uniform else largest_scale
+        scale = 2 ** int(np.clip(np.floor(np.log2(most)), 0, 40))
         numerators = np.rint(reduction.prior * scale).astype(np.int64)
         rounding = numerators / scale - reduction.prior
     return Target(

@@ -41,6 +41,8 @@ _STEPS_COST = 2.0**44
 """Cost of a table up to which the costs of other distances than l1, l2 and linf are scaled."""
 _MOST_LAYERS = 500_000
 """Layers of all cells together up to which there is room for those costs."""
+_ROUNDED = 1e12
+"""Records up to which messages advise to round a fractional table: beyond, it may miss its totals by some."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
@@ -55,16 +57,25 @@ def solve_cp_sat(
     proof of the first objective stands. `TimeoutError` is raised where no table was found.
     """
     search = _Search(reduction, rng, deadline)
-    records = float(search.upper.sum()) + 1.0
+    records = float(search.upper.sum(dtype=np.float64)) + 1.0
+    small = reduction.problem.total <= _ROUNDED
+    other = "solver='convex' " + ("with rounding='nearest'" if small else "without a rounding")
+    if records > _LARGEST_COST:
+        raise InvalidOption(
+            f"solver 'integer' needs CP-SAT for these totals, and {len(search.upper)} cells that may hold "
+            f"up to {float(search.upper.max()):.3g} records each leave its 64-bit numbers; use {other}"
+        )
     most = float(search.upper.max(initial=0) + reduction.prior.max() + 1.0)
-    goal = target(reduction, min(2.0**50 / (2.0 * most * records), _FINEST))
+    # Bounds need no sums, squares none of the uniform prior, which is the same for all cells
+    largest_uniform = _LARGEST_COST / records if distance.name == "l1" else math.inf
+    goal = target(reduction, min(2.0**50 / (2.0 * most * records), _FINEST), largest_uniform)
     squares = Squares.of(reduction, goal, _EXACT_LAYERS)
     squares_fit = 2.0 * most * records * squares.scale <= _LARGEST_COST
     if distance.name == "l2":
         if not squares_fit:
             raise InvalidOption(
                 f"solver 'integer' needs CP-SAT for these totals, and squares of {most:.3g} records leave "
-                "its 64-bit numbers; use norm='l1' or 'linf', or solver='convex' with rounding='nearest'"
+                f"its 64-bit numbers; use norm='l1' or 'linf', or {other}"
             )
         slack = search.minimise(squares) / squares.scale
     elif distance.name == "l1":
@@ -74,7 +85,8 @@ def solve_cp_sat(
     else:
         costs = cell_costs(reduction, distance)
         steps = Steps.of(costs, goal, search.upper, _STEPS_COST / records, _EXACT_LAYERS)
-        _require_room(steps, distance)
+        norms = "'l1', 'l2' or 'linf'" if squares_fit else "'l1' or 'linf'"
+        _require_room(steps, distance, f"norm={norms}, or {other}")
         slack = search.minimise(steps) / steps.factor
     timed_out = slack > 0
     if slack == 0 and distance.name != "l2" and squares_fit:
@@ -90,14 +102,13 @@ def solve_cp_sat(
     return IntegerSolution(search.totals, search.rounds, slack, error, timed_out)
 
 
-def _require_room(steps: Steps, distance: Distance) -> None:
+def _require_room(steps: Steps, distance: Distance, way_out: str) -> None:
     """Refuse cells of so many layers that there is no room for their costs."""
     layers = int(steps.top.sum())
     if layers > _MOST_LAYERS:
         raise InvalidOption(
             f"solver 'integer' needs CP-SAT for these totals, and the norm {distance.name!r} needs {layers} "
-            f"costs there, more than {_MOST_LAYERS}; use norm='l1', 'l2' or 'linf', or solver='convex' with "
-            "rounding='nearest'"
+            f"costs there, more than {_MOST_LAYERS}; use {way_out}"
         )
 
 
@@ -173,14 +184,15 @@ class _Search:
         self._find_one()
         least, most = goal.closed, goal.largest(self.totals)
         while least < most:
-            within = goal.within((least + most) // 2, self.upper)
+            middle = (least + most) // 2
+            lower, upper = goal.within(middle, self.upper)
             try:
-                if (within.lower > within.upper).any():
+                if (lower > upper).any():
                     raise InfeasibleProblem(NO_WHOLE_TABLE)
-                found = self._tables_between(within.lower, within.upper).search(None)
+                found = self._tables_between(lower, upper).search(None)
                 self.rounds += 1
             except InfeasibleProblem:
-                least = min(within.beyond, most)
+                least = min(goal.beyond(middle), most)
                 continue
             except TimeoutError:
                 found = None
@@ -190,8 +202,7 @@ class _Search:
             most = goal.largest(self.totals)
         self.finished = least == most
         with suppress(TimeoutError):  # which leaves no time for ties either
-            within = goal.within(most, self.upper)
-            self.tables = self._tables_between(within.lower, within.upper)
+            self.tables = self._tables_between(*goal.within(most, self.upper))
         return float(most - least)
 
     def _find_one(self) -> None:

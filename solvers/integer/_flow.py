@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -30,7 +29,7 @@ import numpy as np
 from aegis_opt._flows import blocking_cut, cheapest_flow
 from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.distances import Distance
-from aegis_opt.errors import AegisError, InfeasibleProblem
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._margin import BoolArray, IntArray
 from aegis_opt.problem._network import TwoSided, two_sided
@@ -51,6 +50,8 @@ _EXACT_LAYERS = 6
 """Cells with more layers get exact arcs only near the current solution."""
 _ROUNDS = 200
 _SWEEPS = 30
+_LARGEST_SUM = 2.0**62
+"""Records up to which the cells of a total have room: the flow adds them up in 64 bits."""
 _CHUNKS = 8
 """Parts of a cell's range between which ties are broken independently."""
 
@@ -73,9 +74,13 @@ class Network:
         look_at_the_clock(self.deadline)
 
     def spare(self, cells: IntArray) -> IntArray:
-        """Records that each total has left when the cells hold `cells`."""
-        used = sum(np.bincount(node, cells, len(self.totals)) for node in (self.tail, self.head))
-        return self.totals - np.asarray(used).astype(np.int64)
+        """Records that each total has left when the cells hold `cells`.
+
+        Sums beyond 2^53, which no total reaches, may be off; they stay beyond.
+        """
+        used = np.sum([np.bincount(node, cells, len(self.totals)) for node in (self.tail, self.head)], axis=0)
+        left: IntArray = self.totals - np.minimum(used, _LARGEST_SUM).astype(np.int64)
+        return left
 
 
 def sides(reduction: Reduction) -> TwoSided | None:
@@ -245,9 +250,8 @@ def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
 
     def within(t: int) -> Network:
         net.look_at_the_clock()
-        low, high = -((t - goal.numerator) // goal.scale), (t + goal.numerator) // goal.scale
-        lower = np.maximum(low * goal.multiplicity, net.lower)
-        return replace(net, lower=lower, upper=np.minimum(high * goal.multiplicity, net.upper))
+        lower, upper = goal.within(t, net.upper)
+        return replace(net, lower=lower, upper=upper)
 
     def each_total_fits(t: int) -> bool:
         bounded = within(t)
@@ -267,7 +271,7 @@ def narrowest(net: Network, goal: Target) -> tuple[Network, int]:
 
         def cut_fits(t: int, out: BoolArray = out, back: BoolArray = back, surplus: int = surplus) -> bool:
             bounded = within(t)
-            return int(bounded.upper[out].sum() - bounded.lower[back].sum()) >= surplus
+            return _sum(bounded.upper[out]) - _sum(bounded.lower[back]) >= surplus
 
         t = _first(t + 1, ample, cut_fits)
     raise AegisError(f"no least bound found by {_ROUNDS} flows; use engine='cp-sat'")
@@ -277,16 +281,32 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Smallest number in low..high at which a monotone condition holds; at `high` it holds or never does."""
     if low > high or not holds(high):
         raise InfeasibleProblem(NO_WHOLE_TABLE)
-    return low + bisect_left(range(low, high), True, key=holds)
+    while low < high:  # beyond 64 bits, too, where `bisect` ends
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _sum(counts: IntArray) -> int:
+    """Sum of counts from 0, beyond 64 bits, too."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
 def _cheapest_totals(net: Network, arcs: Segments) -> IntArray:
     """Totals of least cost between the network's bounds, where each cell's cost consists of `arcs`."""
     net.look_at_the_clock()
+    capacity = arcs.end - arcs.start
+    tail, head = net.tail[arcs.cell], net.head[arcs.cell]
+    most = max(float(np.bincount(node, capacity).max(initial=0.0)) for node in (tail, head))
+    if most > _LARGEST_SUM:
+        raise InvalidOption(
+            f"the cells of one total may hold {most:.3g} records together, which leaves the 64-bit "
+            "numbers of the minimum-cost flow; use solver='convex' without a rounding"
+        )
     flow = cheapest_flow(
-        net.tail[arcs.cell],
-        net.head[arcs.cell],
-        arcs.end - arcs.start,
+        tail,
+        head,
+        capacity,
         arcs.slope,
         net.spare(net.lower) * net.side,
         net.deadline,

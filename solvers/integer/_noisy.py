@@ -51,7 +51,7 @@ def solve_noisy_integer(problem: Problem, kind: Misfit, seed: int, deadline: flo
         )
     require_whole_totals(problem.margins, "solver 'integer'", "solver='convex'")
     start = time.perf_counter()
-    system = NoisySystem.of(problem)
+    system = NoisySystem.of(problem, deadline)
     model = _Tangents(problem, system, kind, seed, deadline)
     built = time.perf_counter()
     best, least, bound, rounds = None, math.inf, 0.0, 0

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +35,9 @@ from aegis_opt.problem._feasibility import SUPPORT_SECONDS, fits, incidence, num
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 from aegis_opt.problem._presolve import Reduction, reduce
 from aegis_opt.problem._problem import Problem
+from aegis_opt.problem._support import with_support
 from aegis_opt.solvers._noisy import require_no_norm
+from aegis_opt.solvers._reduced import has_barrier
 from aegis_opt.solvers.base import Capabilities, Minimiser, Solution, norms_where
 from aegis_opt.solvers.ipf._em import solve_noisy
 from aegis_opt.solvers.ipf._newton import maximise_entropy
@@ -113,8 +115,10 @@ class IPF(Minimiser):
         small = min(1.0, problem.total)  # of less than one record, the tolerances below are shares
         tolerance = max(self.tolerance * small, 1e-14 * problem.total)
         if self.distance_norm != "kl":
-            distance = self.distance.for_problem(problem)
-            return solve_separable(problem, distance, tolerance, self.max_iterations, deadline)
+            known = with_support(problem, deadline) if has_barrier(self.distance) else problem
+            distance = self.distance.for_problem(known)
+            found = solve_separable(known, distance, tolerance, self.max_iterations, deadline)
+            return found if known is problem else replace(found, distance=distance)
         start = time.perf_counter()
         state = _State.of(problem)
         built = time.perf_counter()

@@ -15,6 +15,7 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt.distances import Distance, Weighted, get_distance
+from aegis_opt.problem import _support
 from aegis_opt.solvers.registry import solver_class
 
 FORMULAS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
@@ -280,3 +281,33 @@ def test_a_distance_of_the_whole_table_is_minimised_and_certified(distance: Dist
         assert result.optimal == (result.gap <= 1e-6)
     with pytest.raises(ao.errors.InvalidOption, match="solvers that can: convex"):
         ao.reconstruct(problem, "integer", norm=distance)
+
+
+@pytest.mark.parametrize(
+    ("solver", "norm"),
+    [("ipf", "hellinger"), ("ipf", "neyman"), ("ipf", "reverse_kl"), ("convex", "neyman")],
+)
+def test_without_time_to_find_empty_cells_the_others_count_as_possible(
+    solver: str, norm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = [ao.View([0, 0, 1], [[2, 1], [1, 1]]), ao.View([0, 1, 1], [[2, 0], [1, 2]])]
+    problem = ao.Problem(views, histogram=[2, 1, 2])
+    hurried = ao.reconstruct(problem, solver, norm=norm, time_limit=1e-9)
+    assert not hurried.optimal  # nor is it an error
+    assert problem.support.sum() == 4  # which no time limit of a solver changes
+    monkeypatch.setattr(_support, "SUPPORT_SECONDS", 0.0)
+    other = ao.Problem(views, histogram=[2, 1, 2])
+    assert other.support.sum() == 5
+    limit: dict[str, Any] = {"max_iterations": 100} if solver == "ipf" else {}
+    assert ao.reconstruct(other, solver, norm=norm, **limit).residual < 0.1
+
+
+def test_noisy_views_beside_exact_ones_keep_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_support, "SUPPORT_SECONDS", 0.0)
+    channel = np.full((3, 3), 0.25) + np.eye(3) / 4
+    problem = ao.Problem(
+        [ao.View([0, 0, 1], [[2, 1], [1, 1]]), ao.View(joint=[[1, 1], [1, 0], [1, 1]], channel=channel)],
+        histogram=[2, 1, 2],
+    )
+    for solver in ("ipf", "convex"):
+        assert ao.reconstruct(problem, solver, time_limit=30.0).residual < 1e-6

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import aegis_opt as ao
 from aegis_opt.distances import distance
+from aegis_opt.errors import InvalidOption
 from aegis_opt.problem._constraint import LinearConstraint as Constraint
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._presolve import reduce
@@ -242,3 +244,85 @@ def test_the_rounding_of_a_prior_a_thousandth_of_a_record_away_is_no_gap() -> No
     assert found.is_optimal
     assert found.gap is not None
     assert 0 < found.gap < 1e-6
+
+
+def in_few_groups(rng: np.random.Generator) -> tuple[Problem, float]:
+    """Many records in one view of few groups of up to 2e5 rows; and the least linf, in closed form.
+
+    Without a histogram, the best whole table shares each count as evenly as whole numbers allow.
+    """
+    n, k, m = int(10 ** rng.uniform(2, 5.3)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    rows = np.arange(n)
+    groups = rows % m if rng.random() < 0.5 else np.minimum(rows, m - 1)
+    joint = np.floor(10 ** rng.uniform(12, 15.9) * rng.dirichlet(np.full(m * k, rng.choice([0.1, 1]))))
+    joint = joint.reshape(m, k)
+    prior = Fraction(int(joint.sum()), n * k)
+    ends = [
+        int(count) // int(size) + up
+        for counts, size in zip(joint, np.bincount(groups), strict=True)
+        for count in counts
+        for up in (0, int(count % size > 0))
+    ]
+    return Problem([ao.View(groups, joint)]), float(max(abs(end - prior) for end in ends))
+
+
+def test_linf_is_exact_where_records_times_cells_leave_64_bits() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(15):
+        problem, least = in_few_groups(rng)
+        result = Integer(norm="linf").reconstruct(problem)
+        assert result.optimal
+        assert result.residual == 0
+        assert result.objective == pytest.approx(least, rel=1e-12)
+
+
+@pytest.mark.parametrize("on_conflict", ["raise", "repair", "relax"])
+@pytest.mark.parametrize("engine", ["auto", "cp-sat"])
+def test_crossing_views_of_1e14_records_in_65536_rows_are_feasible(engine: str, on_conflict: str) -> None:
+    n, records = 2**16, 2.0**47
+    table = np.zeros((n, 2))
+    table[[0, 3], 0] = records
+    table[4:, 1] = 1
+    table[5, 1] = 2
+    views = [np.full(n, 2) for _ in range(2)]
+    views[0][:4], views[1][:4] = [0, 0, 1, 1], [0, 1, 0, 1]
+    problem = Problem.from_table(table, views, histogram=False)
+    result = ao.reconstruct(problem, "integer", norm="linf", engine=engine, on_conflict=on_conflict)
+    assert result.optimal
+    assert not result.changes
+    assert np.asarray(result.table)[:4, 0].tolist() == [records / 2] * 4
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_cp_sat_proves_the_optimum_of_9e15_records_in_crossing_views(norm: str) -> None:
+    """l1 in 64 bits takes a coarser prior than N / (n k), and the gap accounts for it."""
+    n, records = 1200, 9007199254740881
+    table = np.ones((n, 2))
+    table[0, 0] = records - 2 * n + 1
+    views = [np.arange(n) // 100, (np.arange(n) + 50) // 100]
+    problem = Problem.from_table(table, views)
+    search, flow = (
+        Integer(norm=norm, engine="cp-sat").reconstruct(each)
+        for each in (problem, Problem.from_table(table, np.zeros(n, int)))
+    )
+    assert search.optimal
+    assert search.residual == 0
+    assert search.objective == pytest.approx(flow.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["flow", "cp-sat"])
+def test_sums_that_leave_64_bits_are_refused_with_a_way_out_that_works(engine: str) -> None:
+    prior = np.random.default_rng(0).uniform(0.5, 2, (3000, 2))
+    problem = Problem([ao.View(np.zeros(3000, int), [[4361923625641001, 4305546052236736]])], prior=prior)
+    with pytest.raises(InvalidOption, match=r"64-bit numbers.*solver='convex' without a rounding"):
+        Integer(norm="l1", engine=engine).reconstruct(problem)
+    assert ao.reconstruct(problem, "convex", norm="l2").residual < 100
+
+
+def test_sums_beyond_64_bits_are_no_warning_in_the_network() -> None:
+    """Each of 3000 cells may hold all of 9e15 records, as long as the bound on the distance is wide."""
+    prior = np.random.default_rng(0).uniform(0.5, 2, (3000, 2))
+    problem = Problem([ao.View(np.zeros(3000, int), [[4361923625641001, 4305546052236736]])], prior=prior)
+    result = Integer(norm="linf").reconstruct(problem)
+    assert result.optimal
+    assert result.residual == 0
