@@ -18,6 +18,7 @@ from aegis_opt.privacy._proof._document import Statement
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
 from aegis_opt.sources._duckdb_engine import connect
+from aegis_opt.sources._engine import first_lines
 from aegis_opt.sources._scan import open_engine
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ _MOST_CELLS = 1 << 24  # of classes by sensitive values that are made at a time
 class CertifiedTable:
     """A table t in DuckDB, of which a row stands for n records.
 
-    y is the label, s the sensitive value, r0 the value of attribute 0, a0_1 its group under candidate 1.
+    y is the label, s the sensitive value, r0 the value of attribute 0, a0_1 its group under candidate 1 where
+    the certificate has classes of that.
     """
 
     connection: Connection
     groupings: list[list[Grouping]]  # of each attribute and candidate, for the masked values
+    n_labels: int
     n_sensitive: int
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -52,6 +55,13 @@ class CertifiedTable:
     def _run(self, work: Callable[[], T]) -> T:
         """Run a query so that Ctrl-C ends it: in the main thread, DuckDB would wait for its own threads."""
         return interruptible(work, self.connection.interrupt, stop_seconds=None)
+
+    def joint(self, attribute: int) -> IntArray:
+        """Count the records per value of an attribute and label."""
+        found = self.columns(f"SELECT r{attribute} AS g, y, sum(n) AS m FROM t GROUP BY g, y")
+        joint = np.zeros((int(found["g"].max()) + 1, self.n_labels), dtype=np.int64)
+        joint[found["g"], found["y"]] = found["m"]
+        return joint
 
     def whole(self) -> IntArray:
         """Count the records per sensitive value."""
@@ -111,20 +121,21 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
     if stated.sensitive is None:
         sensitive = "0"
     n_sensitive = 1 if stated.sensitive is None else len(encoded[int(sensitive[1:])][1])
-    with connect() as connection:
+    used = _used(stated)
+    with connect() as connection, within_memory(engine.description):
         connection.register("given", frame)
         masked = []
         joins = []
         for i, mine in enumerate(groupings):
-            table = pd.DataFrame({f"a{i}_{j}": own.groups for j, own in enumerate(mine)})
-            connection.register(f"m{i}", table.assign(v=np.arange(len(table))))
+            table = pd.DataFrame({f"a{i}_{j}": mine[j].groups for j in sorted(used[i])})
+            connection.register(f"m{i}", table.assign(v=np.arange(len(mine[0].groups))))
             masked += [f"given.v{i + 1} AS r{i}", *(f"m{i}.{name}" for name in table.columns)]
             joins.append(f"JOIN m{i} ON given.v{i + 1} = m{i}.v")
         connection.execute(
             f"CREATE TABLE t AS SELECT given.v0 AS y, {sensitive} AS s, given.n AS n, {', '.join(masked)} "
             f"FROM given {' '.join(joins)}"
         )
-        found = CertifiedTable(connection, groupings, n_sensitive)
+        found = CertifiedTable(connection, groupings, len(encoded[0][1]), n_sensitive)
         records_found = int(found.rows("SELECT coalesce(sum(n), 0) FROM t")[0][0])
         if records_found != stated.records:
             raise CertificateError(
@@ -132,3 +143,27 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
                 f"{records_found:,}: give the table that was searched"
             )
         yield found
+
+
+def _used(stated: Statement) -> list[set[int]]:
+    """Return the candidates of each attribute whose groups the classes are made of: of joins, the first."""
+    used: list[set[int]] = [set() for _ in stated.attributes]
+    for place, i in enumerate(stated.quasi):
+        used[i].add(stated.winner[i])
+        used[i].update(clause.point[place][0] for clause in stated.clauses)
+        used[i].update(point[place] for point in stated.rejected)
+    return used
+
+
+@contextmanager
+def within_memory(description: str) -> Iterator[None]:
+    """Refuse a certificate that needs more memory to verify than there is."""
+    from aegis_opt._native import duckdb
+
+    try:
+        yield
+    except (MemoryError, duckdb.Error) as error:
+        raise CertificateError(
+            f"the certificate cannot be verified against {description}: {first_lines(error)}. Give this process "
+            "more memory"
+        ) from error
