@@ -130,6 +130,12 @@ def test_thousands_of_candidates_of_an_attribute_are_verified_in_little_memory()
         verify_certificate(forged(document, winner=[2_999, 0], cost=cost, clauses=[]), frame)
 
 
+def test_groups_that_are_not_stored_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aegis_opt.privacy._proof._table._MOST_COLUMNS", 1)
+    for case, document in CERTIFIED:
+        verify_certificate(forged(document), case.frame)
+
+
 def test_memory_that_is_too_little_is_an_error_of_the_certificate() -> None:
     with pytest.raises(CertificateError, match="more memory"), within_memory("table"):  # noqa: SIM117
         with connect("1MB") as connection:
@@ -247,7 +253,7 @@ def test_ctrl_c_ends_a_query_of_a_verification() -> None:
     """DuckDB waited for its own threads, to the end of what they were doing."""
     pressed = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
     with connect() as connection:
-        table = CertifiedTable(connection, [], 1, 1)
+        table = CertifiedTable(connection, [], frozenset(), 1, 1)
         pressed.start()
         begin = time.monotonic()
         with pytest.raises(KeyboardInterrupt):

@@ -23,7 +23,7 @@ from aegis_opt.privacy._written import rule_from_spec
 
 MOST_BYTES = 256 * 2**20
 """The size of a file that holds a certificate."""
-_MOST_ITEMS = 20_000_000
+_MOST_ITEMS = 5_000_000
 _MOST_CANDIDATES = 10_000  # of an attribute
 _MOST_RULES = 100
 _LARGEST = 2**53  # of a sum of costs

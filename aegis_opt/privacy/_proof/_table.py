@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 IntArray = npt.NDArray[np.int64]
 
+_MOST_COLUMNS = 500  # of groups that are stored; DuckDB takes a MB and more for each while it makes them
 _MOST_CELLS = 1 << 24  # of classes by sensitive values that are made at a time
 
 
@@ -35,11 +36,12 @@ class CertifiedTable:
     """A table t in DuckDB, of which a row stands for n records.
 
     y is the label, s the sensitive value, r0 the value of attribute 0, a0_1 its group under candidate 1 where
-    the certificate has classes of that.
+    that is stored.
     """
 
     connection: Connection
     groupings: list[list[Grouping]]  # of each attribute and candidate, for the masked values
+    stored: frozenset[tuple[int, int]]  # attributes and candidates
     n_labels: int
     n_sensitive: int
 
@@ -55,6 +57,15 @@ class CertifiedTable:
     def _run(self, work: Callable[[], T]) -> T:
         """Run a query so that Ctrl-C ends it: in the main thread, DuckDB would wait for its own threads."""
         return interruptible(work, self.connection.interrupt, stop_seconds=None)
+
+    def group(self, attribute: int, candidate: int, goes: IntArray | None = None) -> str:
+        """Return the SQL of the group under a candidate, or of where its groups go."""
+        if (attribute, candidate) in self.stored:
+            of, listed = f"a{attribute}_{candidate}", goes
+        else:
+            groups = self.groupings[attribute][candidate].groups
+            of, listed = f"r{attribute}", groups if goes is None else goes[groups]
+        return of if listed is None else f"([{', '.join(map(str, listed.tolist()))}])[{of} + 1]"
 
     def joint(self, attribute: int) -> IntArray:
         """Count the records per value of an attribute and label."""
@@ -121,13 +132,13 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
     if stated.sensitive is None:
         sensitive = "0"
     n_sensitive = 1 if stated.sensitive is None else len(encoded[int(sensitive[1:])][1])
-    used = _used(stated)
+    stored = sorted(_used(stated))[:_MOST_COLUMNS]
     with connect() as connection, within_memory(engine.description):
         connection.register("given", frame)
         masked = []
         joins = []
         for i, mine in enumerate(groupings):
-            table = pd.DataFrame({f"a{i}_{j}": mine[j].groups for j in sorted(used[i])})
+            table = pd.DataFrame({f"a{i}_{j}": mine[j].groups for own, j in stored if own == i})
             connection.register(f"m{i}", table.assign(v=np.arange(len(mine[0].groups))))
             masked += [f"given.v{i + 1} AS r{i}", *(f"m{i}.{name}" for name in table.columns)]
             joins.append(f"JOIN m{i} ON given.v{i + 1} = m{i}.v")
@@ -135,7 +146,7 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
             f"CREATE TABLE t AS SELECT given.v0 AS y, {sensitive} AS s, given.n AS n, {', '.join(masked)} "
             f"FROM given {' '.join(joins)}"
         )
-        found = CertifiedTable(connection, groupings, len(encoded[0][1]), n_sensitive)
+        found = CertifiedTable(connection, groupings, frozenset(stored), len(encoded[0][1]), n_sensitive)
         records_found = int(found.rows("SELECT coalesce(sum(n), 0) FROM t")[0][0])
         if records_found != stated.records:
             raise CertificateError(
@@ -145,14 +156,11 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
         yield found
 
 
-def _used(stated: Statement) -> list[set[int]]:
-    """Return the candidates of each attribute whose groups the classes are made of: of joins, the first."""
-    used: list[set[int]] = [set() for _ in stated.attributes]
-    for place, i in enumerate(stated.quasi):
-        used[i].add(stated.winner[i])
-        used[i].update(clause.point[place][0] for clause in stated.clauses)
-        used[i].update(point[place] for point in stated.rejected)
-    return used
+def _used(stated: Statement) -> set[tuple[int, int]]:
+    """Return the attributes and candidates whose groups classes are made of: of a join, the first."""
+    points = [*stated.rejected, *([part[0] for part in clause.point] for clause in stated.clauses)]
+    used = {pair for point in points for pair in zip(stated.quasi, point, strict=True)}
+    return used | {(i, stated.winner[i]) for i in stated.quasi}
 
 
 @contextmanager

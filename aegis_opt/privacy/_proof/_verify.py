@@ -279,11 +279,8 @@ class _Verifier:
         return self._ways[i, part]
 
     def _key(self, i: int, part: Part) -> str:
-        """Return the SQL of the group of a join: the candidate itself, or a list of where its groups go."""
-        if len(part) == 1:
-            return f"a{i}_{part[0]}"
-        listed = ", ".join(map(str, self._goes(i, part).tolist()))
-        return f"([{listed}])[a{i}_{part[0]} + 1]"
+        """Return the SQL of the group of a join."""
+        return self.table.group(i, part[0], None if len(part) == 1 else self._goes(i, part))
 
     def _goes(self, i: int, part: Part) -> IntArray:
         """Return for each group of the first candidate of a join the number of its group in the join."""
