@@ -59,8 +59,8 @@ def changed_certificates(seed: int) -> None:
     document = copy.deepcopy(rng.choice(certificates()))
     if forging := rng.random() < 0.3:
         forge(rng, document)
-    for _ in range(rng.randrange(0 if forging else 1, 4)):
-        rng.choice((change_leaves, change_structure))(rng, document)
+    for _ in range(rng.randrange(2) if forging else rng.randrange(1, 4)):
+        rng.choice((change_leaves,) if forging else (change_leaves, change_structure))(rng, document)
     if not isinstance(document, dict):
         document = {"format": document}
     text = json.dumps(document)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import random
-import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +16,6 @@ import aegis_opt as ao
 from aegis_opt.errors import CertificateError
 from aegis_opt.privacy import KAnonymity, verify_certificate
 from aegis_opt.privacy._lattice._certificate import digest_of
-from aegis_opt.privacy._proof._table import CertifiedTable, within_memory
-from aegis_opt.sources._duckdb_engine import connect
 from benchmarks.search_certificates import certified, misjudged
 
 CERTIFIED = [pair for seed in range(8) if (pair := certified(seed)) is not None]
@@ -40,7 +34,7 @@ def test_certificates_of_random_lattices_verify(number: int, tmp_path: Path) -> 
 
 def test_tampering_is_caught_unless_what_remains_is_a_proof() -> None:
     rng = random.Random(0)
-    found = [misjudged(rng, *CERTIFIED[i % len(CERTIFIED)]) for i in range(60)]
+    found = [misjudged(rng, *CERTIFIED[i % len(CERTIFIED)]) for i in range(45)]
     judged = [pair for pair in found if pair is not None]
     assert not any(wrong for _, wrong in judged)
     assert 10 < sum(caught for caught, _ in judged) < len(judged)
@@ -128,18 +122,6 @@ def test_thousands_of_candidates_of_an_attribute_are_verified_in_little_memory()
     cost = own["costs"][-1]
     with pytest.raises(CertificateError, match="cheaper"):
         verify_certificate(forged(document, winner=[2_999, 0], cost=cost, clauses=[]), frame)
-
-
-def test_groups_that_are_not_stored_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aegis_opt.privacy._proof._table._MOST_COLUMNS", 1)
-    for case, document in CERTIFIED:
-        verify_certificate(forged(document), case.frame)
-
-
-def test_memory_that_is_too_little_is_an_error_of_the_certificate() -> None:
-    with pytest.raises(CertificateError, match="more memory"), within_memory("table"):  # noqa: SIM117
-        with connect("1MB") as connection:
-            connection.execute("CREATE TABLE t AS SELECT range AS a FROM range(10000000) ORDER BY hash(range)")
 
 
 def test_without_a_matching_digest_nothing_is_verified(tmp_path: Path) -> None:
@@ -247,16 +229,3 @@ def test_candidates_that_depend_on_counts_are_fitted(tmp_path: Path) -> None:
     assert found.certificate is not None
     found.certificate.save(tmp_path / "proof.json")
     verify_certificate(tmp_path / "proof.json", frame)
-
-
-def test_ctrl_c_ends_a_query_of_a_verification() -> None:
-    """DuckDB waited for its own threads, to the end of what they were doing."""
-    pressed = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
-    with connect() as connection:
-        table = CertifiedTable(connection, [], frozenset(), 1, 1)
-        pressed.start()
-        begin = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            table.rows("SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b")
-        assert time.monotonic() - begin < 10
-        assert table.rows("SELECT 1") == [(1,)]

@@ -1,4 +1,4 @@
-"""Verification of a certificate: plain SQL for what it says about the table, and an integer program."""
+"""Verification of a certificate: counts for what it says about the table, and an integer program."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aegis_opt.errors import CertificateError
 from aegis_opt.masks import Grouping
@@ -79,9 +80,9 @@ def verify_certificate(
 
     1. Every cost is computed again from the table, and compared as a whole number of units. The unit follows
        from the table: the smallest power of ten, down to 10^-12, in which sums of costs are below 2^52.
-    2. The winner satisfies the rules: one GROUP BY.
+    2. The winner satisfies the rules: one count of its classes.
     3. Every clause violates a rule that is monotone: one filtered count of its witness where nothing may be
-       suppressed, else one GROUP BY. So does every rejected configuration.
+       suppressed, else one count of its classes. So does every rejected configuration.
     4. No choice of candidates that satisfies all clauses, and is not rejected, costs less than the winner: an
        integer program, solved exactly by CP-SAT.
 
@@ -124,8 +125,12 @@ def verify_certificate(
     if sum(own.costs[c] for own, c in zip(stated.attributes, stated.winner, strict=True)) != stated.cost:
         raise _no_proof("its cost is not the sum of the costs of its winner")
     report = progress or (lambda *_: None)
-    with open_table(source, stated) as table:
-        return _Verifier(stated, table, report).verify(started)
+    try:
+        return _Verifier(stated, open_table(source, stated), report).verify(started)
+    except MemoryError:
+        raise CertificateError(
+            "verifying the certificate takes more memory than this process may use: allow it more"
+        ) from None
 
 
 class _Verifier:
@@ -144,7 +149,8 @@ class _Verifier:
             rule for rule in stated.rules if (rule.monotone_with_suppression if suppresses else rule.monotone)
         ]
         self._joins: dict[tuple[int, Part], IntArray] = {}
-        self._ways: dict[tuple[int, Part], list[int]] = {}
+        self._ways: dict[tuple[int, bytes], list[int]] = {}
+        self._distinct: dict[int, tuple[IntArray, IntArray]] = {}
 
     def verify(self, started: float) -> Verification:
         """Go through all that the certificate states."""
@@ -222,7 +228,7 @@ class _Verifier:
     def _violating_records(self, rules: Sequence[PrivacyRule], point: Sequence[tuple[int, Part]]) -> int:
         """Count the records in classes that violate a rule."""
         found = 0
-        for table in self.table.classes([self._key(i, part) for i, part in point]):
+        for table in self.table.classes([(i, self._groups(i, part)) for i, part in point]):
             found += int(table[self._violates(rules, table)].sum())
         return found
 
@@ -244,43 +250,57 @@ class _Verifier:
                     f"its clause {number} satisfies the rules, or only rules that are not monotone fail"
                 )
             return
-        conditions = []
+        box = []
         for (i, part), label in zip(parts, clause.witness, strict=True):
             labels = self.table.groupings[i][part[0]].labels
             groups = [g for g, known in enumerate(labels) if type(known) is type(label) and known == label]
             if not groups:
                 raise _no_proof(f"its clause {number} has a witness that does not occur")
-            conditions.append(f"{self._key(i, part)} = {self._goes(i, part)[groups[0]]}")
-        counts = self.table.box(conditions)[None, :]
+            box.append((i, self._groups(i, part), int(self._goes(i, part)[groups[0]])))
+        counts = self.table.box(box)[None, :]
         if not counts.any() or not self._violates(self.monotone, counts)[0]:
             raise _no_proof(f"the witness of its clause {number} violates no rule")
 
-    def _all_ways(self, clause: StatedClause) -> list[list[int]]:
+    def _all_ways(self, clause: StatedClause) -> list[Sequence[int]]:
         """Return the candidates of every attribute that satisfy a clause."""
-        ways: list[list[int]] = [[] for _ in self.stated.attributes]
+        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
         for i, part in zip(self.stated.quasi, clause.point, strict=True):
             ways[i] = self._coarser(i, part)
         return ways
 
-    def _others(self, point: Sequence[int]) -> list[list[int]]:
+    def _others(self, point: Sequence[int]) -> list[Sequence[int]]:
         """Return the candidates by which a configuration differs from a rejected one."""
-        ways: list[list[int]] = [[] for _ in self.stated.attributes]
+        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
         for i, c in zip(self.stated.quasi, point, strict=True):
             ways[i] = [a for a in range(len(self.stated.attributes[i].masks)) if a != c]
         return ways
 
     def _coarser(self, i: int, part: Part) -> list[int]:
         """Return the candidates that do not refine a join: some group of theirs meets two of its groups."""
-        if (i, part) not in self._ways:
-            joined = self._goes(i, part)[self.table.groupings[i][part[0]].groups]
-            self._ways[i, part] = [
-                a for a, own in enumerate(self.table.groupings[i]) if not _refines(own, joined)
-            ]
-        return self._ways[i, part]
+        joined = pd.factorize(self._groups(i, part))[0].astype(np.int64)
+        same = (i, joined.tobytes())
+        if same not in self._ways:
+            partitions, of = self._partitions(i)
+            # one[p, g]: a group of the join that group g of partition p meets
+            one = np.zeros_like(partitions)
+            np.put_along_axis(one, partitions, np.broadcast_to(joined, partitions.shape), axis=1)
+            coarser = (np.take_along_axis(one, partitions, axis=1) != joined).any(axis=1)
+            self._ways[same] = np.flatnonzero(coarser[of]).tolist()
+        return self._ways[same]
 
-    def _key(self, i: int, part: Part) -> str:
-        """Return the SQL of the group of a join."""
-        return self.table.group(i, part[0], None if len(part) == 1 else self._goes(i, part))
+    def _partitions(self, i: int) -> tuple[IntArray, IntArray]:
+        """Return the distinct partitions of an attribute, and for each candidate which it is."""
+        if i not in self._distinct:
+            places: dict[bytes, int] = {}
+            groups = [own.groups for own in self.table.groupings[i]]
+            of = [places.setdefault(own.tobytes(), len(places)) for own in groups]
+            first = np.unique(of, return_index=True)[1]
+            self._distinct[i] = np.stack([groups[j] for j in first]), np.array(of)
+        return self._distinct[i]
+
+    def _groups(self, i: int, part: Part) -> IntArray:
+        """Return the group of each value of an attribute under a join."""
+        return self._goes(i, part)[self.table.groupings[i][part[0]].groups]
 
     def _goes(self, i: int, part: Part) -> IntArray:
         """Return for each group of the first candidate of a join the number of its group in the join."""
@@ -302,13 +322,6 @@ def _joined(first: Grouping, others: Sequence[Grouping]) -> IntArray:
     edges = (np.ones(len(ends), dtype=bool), (np.tile(first.groups, len(others)), ends))
     numbers = connected_components(coo_array(edges, shape=(starts[-1], starts[-1])), directed=False)[1]
     return np.asarray(numbers[: first.n_groups], dtype=np.int64)
-
-
-def _refines(own: Grouping, joined: IntArray) -> bool:
-    """Whether each group of a candidate lies in one group of a join, given per value."""
-    one = np.zeros(own.n_groups, dtype=np.int64)
-    one[own.groups] = joined
-    return bool((one[own.groups] == joined).all())
 
 
 def _digits(largest: float) -> int:
