@@ -29,13 +29,38 @@ def certificates() -> list[dict[str, Any]]:
     return found
 
 
+def forge(rng: random.Random, document: dict[str, Any]) -> None:
+    """Make costs coarse, or repeat a clause, a candidate of it, or a candidate of the attribute."""
+    own, clauses = document["attributes"][0], document["clauses"]
+    times = rng.choice((2, 100, 10_000))
+    match rng.randrange(4):
+        case 0:
+            digits = rng.choice((-300, -5, 0, 3, 11))
+            own["costs"] = [round(cost * 10.0 ** (digits - 12)) for cost in own["costs"]]
+            document.update(digits=digits, winner=[len(own["costs"]) - 1], cost=own["costs"][-1])
+            document.update(clauses=[], rejected=[])
+        case 1 if clauses:
+            document["clauses"] = clauses * times
+        case 2 if clauses:
+            rng.choice(clauses)["point"][0] *= times
+        case _:
+            masks = [{"function": "bucketize", "width": 2, "origin": -i} for i in range(times - 1)]
+            own["candidates"] = {"masks": [*masks, {"function": "suppress"}]}
+            own["costs"] = own["costs"][:1] * (times - 1) + own["costs"][-1:]
+            document.update(winner=[times - 1], cost=own["costs"][-1])
+            if clauses:
+                document["clauses"] = [{**clauses[0], "point": [[i]]} for i in range(times - 1)]
+
+
 @family(seconds=0.2, prepare=certificates)
 def changed_certificates(seed: int) -> None:
     """A changed certificate is verified or refused by an error of the library, with a right digest or not."""
     rng = random.Random(seed)
     document = copy.deepcopy(rng.choice(certificates()))
-    for _ in range(rng.randrange(1, 4)):
-        rng.choice((change_leaves, change_structure))(rng, document)
+    if forging := rng.random() < 0.3:
+        forge(rng, document)
+    for _ in range(rng.randrange(2) if forging else rng.randrange(1, 4)):
+        rng.choice((change_leaves,) if forging else (change_leaves, change_structure))(rng, document)
     if not isinstance(document, dict):
         document = {"format": document}
     text = json.dumps(document)

@@ -23,8 +23,9 @@ from aegis_opt.privacy._written import rule_from_spec
 
 MOST_BYTES = 256 * 2**20
 """The size of a file that holds a certificate."""
-_MOST_ITEMS = 20_000_000
+_MOST_ITEMS = 5_000_000
 _MOST_CANDIDATES = 10_000  # of an attribute
+_MOST_RULES = 100
 _LARGEST = 2**53  # of a sum of costs
 _KEYS = frozenset(
     [
@@ -133,8 +134,9 @@ def _statement(document: Any) -> Statement:
     _require(len(set(names)) == len(names), "an attribute is named twice")
     quasi = [attribute for attribute in attributes if attribute.is_quasi]
     _require(len(quasi) > 0, "it has no quasi-identifier")
-    rules = tuple(rule_from_spec(_object(rule, "a rule")) for rule in _list(document, "rules"))
-    _require(len(rules) > 0, "it has no rules")
+    few = 0 < len(_list(document, "rules")) <= _MOST_RULES
+    _require(few, f"it must have from 1 to {_MOST_RULES} rules")
+    rules = tuple(rule_from_spec(_object(rule, "a rule")) for rule in document["rules"])
     limit = _whole(document["limit"], "limit")
     _check_share(document["suppression"])
     label, sensitive, order = document["label"], document["sensitive"], document["order"]
@@ -144,8 +146,14 @@ def _statement(document: Any) -> Statement:
     needs = any(rule.needs_sensitive for rule in rules)
     _require(needs == (sensitive is not None), "its sensitive attribute does not fit its rules")
     _require(isinstance(document["measure"], str), "its measure is no name")
+    ordered = any(rule.needs_order for rule in rules)
+    _require(not ordered or order is not None, "it lacks the order that a rule of it needs")
     everyone = [len(attribute.masks) for attribute in attributes]
     linked = [len(attribute.masks) for attribute in quasi]
+    clauses = tuple(_clause(own, linked, limit == 0) for own in _list(document, "clauses"))
+    points = {tuple(map(frozenset, clause.point)) for clause in clauses}
+    _require(len(points) == len(clauses), "a clause stands there twice")
+    rejected = dict.fromkeys(_choice(own, linked, "a rejected choice") for own in _list(document, "rejected"))
     return Statement(
         records=_whole(document["records"], "records", least=1),
         label=label,
@@ -155,12 +163,12 @@ def _statement(document: Any) -> Statement:
         order=None if order is None else tuple(_whole(place, "order") for place in _list(document, "order")),
         suppression=float(document["suppression"]),
         limit=limit,
-        digits=_whole(document["digits"], "digits", least=-300, most=15),
+        digits=_whole(document["digits"], "digits", least=-300, most=12),
         attributes=attributes,
         winner=_choice(document["winner"], everyone, "its winner"),
         cost=_whole(document["cost"], "cost", least=-_LARGEST),
-        clauses=tuple(_clause(own, linked, limit == 0) for own in _list(document, "clauses")),
-        rejected=tuple(_choice(own, linked, "a rejected choice") for own in _list(document, "rejected")),
+        clauses=clauses,
+        rejected=tuple(rejected),
     )
 
 
@@ -219,6 +227,7 @@ def _clause(written: Any, sizes: Sequence[int], needs_witness: bool) -> StatedCl
     for part, size in zip(point, sizes, strict=True):
         _require(isinstance(part, list) and len(part) > 0, "a clause has a malformed point")
         parts.append(tuple(_whole(c, "a candidate", most=size - 1) for c in part))
+        _require(len(set(part)) == len(part), "a clause has a candidate twice")
     if not needs_witness:
         return StatedClause(tuple(parts), None)
     witness = own["witness"]

@@ -37,13 +37,14 @@ def least_cost(costs: Sequence[Sequence[int]], clauses: Sequence[Sequence[Sequen
     chosen = [[model.new_bool_var("") for _ in own] for own in costs]
     for own in chosen:
         model.add_exactly_one(own)
-    for clause in clauses:
+    distinct = {tuple(map(id, clause)): clause for clause in clauses}  # many may share their lists
+    for clause in distinct.values():
         model.add_bool_or(chosen[i][a] for i, ways in enumerate(clause) for a in ways)
     model.minimize(
         sum(c * x for own, xs in zip(costs, chosen, strict=True) for c, x in zip(own, xs, strict=True))
     )
     solver = cp_sat_solver()
-    solver.parameters.num_workers = 1 if len(clauses) < _FEW_CLAUSES else 8
+    solver.parameters.num_workers = 1 if len(distinct) < _FEW_CLAUSES else 8
     status = interruptible(lambda: solver.solve(model), solver.stop_search)
     if status == cp_model.INFEASIBLE:
         return None

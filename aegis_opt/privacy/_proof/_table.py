@@ -1,94 +1,81 @@
-"""The table of a certificate in a database: every candidate of every attribute is a column of groups."""
+"""The table of a certificate: combinations of values and how many records have them, counted by groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import CertificateError, UnknownColumn
 from aegis_opt.masks import Grouping, group_attribute
 from aegis_opt.privacy._proof._document import Statement
 from aegis_opt.sources import _sql as sql
 from aegis_opt.sources._column import Column
-from aegis_opt.sources._duckdb_engine import connect
 from aegis_opt.sources._scan import open_engine
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection as Connection
-
-T = TypeVar("T")
 IntArray = npt.NDArray[np.int64]
 
+_MOST_GROUPED = 1 << 27  # candidates times values of their attributes; each takes 8 bytes
 _MOST_CELLS = 1 << 24  # of classes by sensitive values that are made at a time
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedTable:
-    """A table t in DuckDB, of which a row stands for n records.
+    """Rows that stand for several records each: places of values in their domains."""
 
-    y is the label, s the sensitive value, r0 the value of attribute 0, a0_1 its group under candidate 1.
-    """
-
-    connection: Connection
-    groupings: list[list[Grouping]]  # of each attribute and candidate, for the masked values
+    attributes: list[IntArray]  # of each attribute, the value of each row
+    groupings: list[list[Grouping]]  # of each attribute and candidate
+    label: IntArray
+    sensitive: IntArray
+    records: IntArray  # how many records each row stands for
+    n_labels: int
     n_sensitive: int
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Run a query and fetch its rows."""
-        return self._run(lambda: self.connection.execute(query).fetchall())
-
-    def columns(self, query: str) -> dict[str, IntArray]:
-        """Run a query and fetch its columns, which hold whole numbers."""
-        fetched = self._run(lambda: self.connection.execute(query).fetchnumpy())
-        return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
-
-    def _run(self, work: Callable[[], T]) -> T:
-        """Run a query so that Ctrl-C ends it: in the main thread, DuckDB would wait for its own threads."""
-        return interruptible(work, self.connection.interrupt, stop_seconds=None)
+    def joint(self, attribute: int) -> IntArray:
+        """Count the records per value of an attribute and label."""
+        n_values = len(self.groupings[attribute][0].groups)
+        cells = self.attributes[attribute] * self.n_labels + self.label
+        return self._counted(cells, n_values * self.n_labels).reshape(n_values, self.n_labels)
 
     def whole(self) -> IntArray:
         """Count the records per sensitive value."""
-        return self._by_sensitive(self.rows("SELECT s, sum(n) FROM t GROUP BY s"))
+        return self._counted(self.sensitive, self.n_sensitive)
 
-    def box(self, conditions: Sequence[str]) -> IntArray:
-        """Count the records that meet conditions, per sensitive value."""
-        where = " AND ".join(conditions)
-        return self._by_sensitive(self.rows(f"SELECT s, sum(n) FROM t WHERE {where} GROUP BY s"))
+    def box(self, groups: Sequence[tuple[int, IntArray, int]]) -> IntArray:
+        """Count the records in one group of some attributes, given per value, by sensitive value."""
+        inside = np.arange(len(self.records))
+        for attribute, of, group in groups:
+            inside = inside[of[self.attributes[attribute][inside]] == group]
+        return self._counted(self.sensitive[inside], self.n_sensitive, inside)
 
-    def _by_sensitive(self, rows: Sequence[tuple[Any, ...]]) -> IntArray:
-        found = np.zeros(self.n_sensitive, dtype=np.int64)
-        for value, n in rows:
-            found[value] += int(n)
-        return found
+    def classes(self, groups: Sequence[tuple[int, IntArray]]) -> Iterator[IntArray]:
+        """Count the records per class of the groups of some attributes, given per value, by sensitive value.
 
-    def classes(self, keys: Sequence[str]) -> Iterator[IntArray]:
-        """Count the records per class of some keys and sensitive value, some classes at a time."""
-        names = [f"k{i}" for i in range(len(keys))]
-        listed = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
-        grouped = f"SELECT {listed}, s, sum(n) AS m FROM t GROUP BY ALL"
-        found = self.columns(
-            f"SELECT dense_rank() OVER (ORDER BY {', '.join(names)}) - 1 AS c, s, m FROM ({grouped}) "
-            "ORDER BY c"
-        )
-        own, value, n = found["c"], found["s"], found["m"]
+        Some classes are counted at a time.
+        """
+        own, n_classes = np.zeros(len(self.records), dtype=np.int64), 1
+        for attribute, of in groups:
+            size = int(of.max()) + 1
+            own = own * size + of[self.attributes[attribute]]  # below the number of rows times that of values
+            own, kinds = pd.factorize(own)
+            n_classes = len(kinds)
         step = max(1, _MOST_CELLS // self.n_sensitive)
-        for start in range(0, int(own[-1]) + 1, step):
-            part = slice(*np.searchsorted(own, [start, start + step]))
-            table = np.zeros((int(own[part][-1]) + 1 - start, self.n_sensitive), dtype=np.int64)
-            table[own[part] - start, value[part]] = n[part]
-            yield table
+        for start in range(0, n_classes, step):
+            n = min(step, n_classes - start)
+            part = np.flatnonzero((own >= start) & (own < start + n))
+            cells = (own[part] - start) * self.n_sensitive + self.sensitive[part]
+            yield self._counted(cells, n * self.n_sensitive, part).reshape(n, self.n_sensitive)
+
+    def _counted(self, cells: IntArray, n_cells: int, rows: IntArray | slice = slice(None)) -> IntArray:
+        """Add up the records of rows per cell, exactly: there are fewer than 2^53."""
+        return np.bincount(cells, self.records[rows], n_cells).astype(np.int64)
 
 
-@contextmanager
-def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
-    """Read the columns of a table, count equal records, and mask them in a database of their own."""
+def open_table(source: object, stated: Statement) -> CertifiedTable:
+    """Read the columns of a table, count equal records, and group the values by every candidate."""
     engine = open_engine(source)
     known = engine.names()
     names = [stated.label, *(own.name for own in stated.attributes)]
@@ -101,34 +88,28 @@ def open_table(source: object, stated: Statement) -> Iterator[CertifiedTable]:
         columns = [Column.of(name, i, records.types[i], engine.description) for i, name in enumerate(names)]
         fetched = records.query(sql.group_counts(columns, [column.sql for column in columns]))
     encoded = [column.encode(fetched[column.sql]) for column in columns]
-    values = {f"v{i}": codes for i, (codes, _) in enumerate(encoded)}
-    frame = pd.DataFrame({**values, "n": fetched["n"].astype(np.int64)})
+    cells = sum(
+        len(own.masks) * len(domain) for own, (_, domain) in zip(stated.attributes, encoded[1:], strict=False)
+    )
+    if cells > _MOST_GROUPED:
+        raise CertificateError(
+            f"the certificate has so many candidates that they would group {cells:,} values of the table; at "
+            f"most {_MOST_GROUPED:,} are grouped"
+        )
     groupings = [
         [group_attribute(mask, own.name, encoded[i][1]) for mask in own.masks]
         for i, own in enumerate(stated.attributes, start=1)
     ]
-    sensitive = "v0" if stated.sensitive in (None, stated.label) else f"v{len(names) - 1}"
-    if stated.sensitive is None:
-        sensitive = "0"
-    n_sensitive = 1 if stated.sensitive is None else len(encoded[int(sensitive[1:])][1])
-    with connect() as connection:
-        connection.register("given", frame)
-        masked = []
-        joins = []
-        for i, mine in enumerate(groupings):
-            table = pd.DataFrame({f"a{i}_{j}": own.groups for j, own in enumerate(mine)})
-            connection.register(f"m{i}", table.assign(v=np.arange(len(table))))
-            masked += [f"given.v{i + 1} AS r{i}", *(f"m{i}.{name}" for name in table.columns)]
-            joins.append(f"JOIN m{i} ON given.v{i + 1} = m{i}.v")
-        connection.execute(
-            f"CREATE TABLE t AS SELECT given.v0 AS y, {sensitive} AS s, given.n AS n, {', '.join(masked)} "
-            f"FROM given {' '.join(joins)}"
+    records_of = np.asarray(fetched["n"], dtype=np.int64)
+    if records_of.sum() != stated.records:
+        raise CertificateError(
+            f"the certificate is of a table of {stated.records:,} records, and {engine.description} has "
+            f"{records_of.sum():,}: give the table that was searched"
         )
-        found = CertifiedTable(connection, groupings, n_sensitive)
-        records_found = int(found.rows("SELECT coalesce(sum(n), 0) FROM t")[0][0])
-        if records_found != stated.records:
-            raise CertificateError(
-                f"the certificate is of a table of {stated.records:,} records, and {engine.description} has "
-                f"{records_found:,}: give the table that was searched"
-            )
-        yield found
+    label, n_labels = encoded[0][0], len(encoded[0][1])
+    sensitive, n_sensitive = np.zeros(len(records_of), dtype=np.int64), 1
+    if stated.sensitive is not None:
+        place = 0 if stated.sensitive == stated.label else -1
+        sensitive, n_sensitive = encoded[place][0], len(encoded[place][1])
+    attributes = [codes for codes, _ in encoded[1 : len(groupings) + 1]]
+    return CertifiedTable(attributes, groupings, label, sensitive, records_of, n_labels, n_sensitive)

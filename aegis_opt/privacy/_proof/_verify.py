@@ -1,4 +1,4 @@
-"""Verification of a certificate: plain SQL for what it says about the table, and an integer program."""
+"""Verification of a certificate: counts for what it says about the table, and an integer program."""
 
 from __future__ import annotations
 
@@ -10,17 +10,25 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.errors import CertificateError
+from aegis_opt.masks import Grouping
 from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._lattice._certificate import Certificate
 from aegis_opt.privacy._proof._document import StatedClause, Statement, read_statement
 from aegis_opt.privacy._proof._program import least_cost
 from aegis_opt.privacy._proof._table import CertifiedTable, IntArray, open_table
+from aegis_opt.privacy._written import rule_text
 
 Part = tuple[int, ...]
 """Candidates of an attribute whose join is meant."""
+
+_MOST_DIGITS = 12
+_EXACT = 2.0**52  # the sum of the largest losses stays below, in units
+_NOISE = 1e-6  # relative, of that sum: where it is so close to the bound, both numbers of digits are right
+_ROUNDED = 1  # units between a cost and the rounded loss: logarithms round differently on other machines
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,15 @@ class Verification:
     ----------
     records : int
         Records of the table.
+    rules : tuple of str
+        The rules, as commands write them.
+    measure : str
+        The measure.
     cost : float
-        The mean loss of the measure over the attributes, which no other configuration undercuts.
+        The mean loss of the measure over the attributes.
+    within : float
+        By how much another configuration of the candidates, one that satisfies the rules, may undercut it at
+        most: costs are whole numbers of a unit.
     suppressed : int
         Records in classes of the winner that violate a rule.
     clauses, rejected : int
@@ -42,7 +57,10 @@ class Verification:
     """
 
     records: int
+    rules: tuple[str, ...]
+    measure: str
     cost: float
+    within: float
     suppressed: int
     clauses: int
     rejected: int
@@ -50,7 +68,8 @@ class Verification:
 
     def __str__(self) -> str:
         return (
-            f"verified: {self.records:,} records, cost {self.cost:.6g}, {self.suppressed:,} suppressed, "
+            f"verified: {self.records:,} records, {' and '.join(self.rules)}, cost {self.cost:.6g} of "
+            f"{self.measure} (the least to within {self.within:.1g}), {self.suppressed:,} suppressed, "
             f"{self.clauses:,} clauses, {self.seconds:.2f} s"
         )
 
@@ -60,10 +79,11 @@ def verify_certificate(
 ) -> Verification:
     """Verify a certificate against the table, without any code of the search.
 
-    1. Every cost is computed again from the table, and compared as a whole number of units.
-    2. The winner satisfies the rules: one GROUP BY.
+    1. Every cost is computed again from the table, and compared as a whole number of units. The unit follows
+       from the table: the smallest power of ten, down to 10^-12, in which sums of costs are below 2^52.
+    2. The winner satisfies the rules: one count of its classes.
     3. Every clause violates a rule that is monotone: one filtered count of its witness where nothing may be
-       suppressed, else one GROUP BY. So does every rejected configuration.
+       suppressed, else one count of its classes. So does every rejected configuration.
     4. No choice of candidates that satisfies all clauses, and is not rejected, costs less than the winner: an
        integer program, solved exactly by CP-SAT.
 
@@ -105,8 +125,14 @@ def verify_certificate(
         raise _no_proof(f"its limit of {stated.limit:,} records is not its share of them")
     if sum(own.costs[c] for own, c in zip(stated.attributes, stated.winner, strict=True)) != stated.cost:
         raise _no_proof("its cost is not the sum of the costs of its winner")
-    with reporting(progress, "verifying") as report, open_table(source, stated) as table:
-        return _Verifier(stated, table, report or (lambda *_: None)).verify(started)
+    with reporting(progress, "verifying") as report:
+        try:
+            table = open_table(source, stated)
+            return _Verifier(stated, table, report or (lambda *_: None)).verify(started)
+        except MemoryError:
+            raise CertificateError(
+                "verifying the certificate takes more memory than this process may use: allow it more"
+            ) from None
 
 
 class _Verifier:
@@ -124,9 +150,9 @@ class _Verifier:
         self.monotone = [
             rule for rule in stated.rules if (rule.monotone_with_suppression if suppresses else rule.monotone)
         ]
-        self._keys: dict[tuple[int, Part], str] = {}
-        self._goes: dict[tuple[int, Part], dict[int, int]] = {}  # group of the first -> group of the join
-        self._ways: dict[tuple[int, Part], list[int]] = {}
+        self._joins: dict[tuple[int, Part], IntArray] = {}
+        self._ways: dict[tuple[int, bytes], list[int]] = {}
+        self._distinct: dict[int, tuple[IntArray, IntArray]] = {}
 
     def verify(self, started: float) -> Verification:
         """Go through all that the certificate states."""
@@ -160,7 +186,11 @@ class _Verifier:
             )
         return Verification(
             records=stated.records,
+            rules=tuple(map(rule_text, stated.rules)),
+            measure=stated.measure.name,
             cost=stated.cost / 10.0**stated.digits / len(stated.attributes),
+            # A cost is half a unit from its loss by rounding, and _ROUNDED more; so is that of the other one
+            within=(1 + 2 * _ROUNDED) / 10.0**stated.digits,
             suppressed=suppressed,
             clauses=len(stated.clauses),
             rejected=len(stated.rejected),
@@ -168,33 +198,39 @@ class _Verifier:
         )
 
     def _check_costs(self) -> None:
-        """Compute all costs from counts of the table; a unit of difference may come from rounding."""
-        stated, measure = self.stated, self.stated.measure
-        sign = 1 if measure.higher_is_better else -1
-        for i, own in enumerate(stated.attributes):
-            self.report(f"costs of {own.name}", i, len(stated.attributes))
-            unmasked = float(measure(self._joint(f"r{i}")))
-            for j, cost in enumerate(own.costs):
-                loss = sign * (unmasked - float(measure(self._joint(f"a{i}_{j}"))))
-                if not math.isfinite(loss) or abs(round(loss * 10.0**stated.digits) - cost) > 1:
+        """Compute all losses from counts of the table, and from them the unit and the costs."""
+        stated = self.stated
+        losses = [self._losses(i) for i in range(len(stated.attributes))]
+        largest = sum(max(map(abs, own)) for own in losses)
+        if not math.isfinite(largest):
+            raise _no_proof(f"the measure {stated.measure.name!r} is not finite for a candidate")
+        if stated.digits not in (_digits(largest * (1 - _NOISE)), _digits(largest * (1 + _NOISE))):
+            raise _no_proof(
+                f"its costs have {stated.digits} digits, and the losses of this table need {_digits(largest)}"
+            )
+        for own, mine in zip(stated.attributes, losses, strict=True):
+            for j, (cost, loss) in enumerate(zip(own.costs, mine, strict=True)):
+                if abs(round(loss * 10.0**stated.digits) - cost) > _ROUNDED:
                     raise _no_proof(
                         f"the cost of candidate {j} of attribute {own.name!r} is not that of the table"
                     )
 
-    def _joint(self, key: str) -> IntArray:
-        """Count the records per value of a column and label."""
-        found = self.table.columns(f"SELECT {key} AS g, y, sum(n) AS m FROM t GROUP BY g, y")
-        joint = np.zeros((int(found["g"].max()) + 1, self._n_labels()), dtype=np.int64)
-        joint[found["g"], found["y"]] = found["m"]
-        return joint
-
-    def _n_labels(self) -> int:
-        return int(self.table.rows("SELECT max(y) + 1 FROM t")[0][0])
+    def _losses(self, i: int) -> list[float]:
+        """Return what each candidate of an attribute loses of the measure."""
+        self.report(f"costs of {self.stated.attributes[i].name}", i, len(self.stated.attributes))
+        measure, unmasked = self.stated.measure, self.table.joint(i)
+        sign = 1 if measure.higher_is_better else -1
+        whole, losses = float(measure(unmasked)), []
+        for grouping in self.table.groupings[i]:
+            masked = np.zeros((grouping.n_groups, unmasked.shape[1]), dtype=np.int64)
+            np.add.at(masked, grouping.groups, unmasked)
+            losses.append(sign * (whole - float(measure(masked))))
+        return losses
 
     def _violating_records(self, rules: Sequence[PrivacyRule], point: Sequence[tuple[int, Part]]) -> int:
         """Count the records in classes that violate a rule."""
         found = 0
-        for table in self.table.classes([self._key(i, part) for i, part in point]):
+        for table in self.table.classes([(i, self._groups(i, part)) for i, part in point]):
             found += int(table[self._violates(rules, table)].sum())
         return found
 
@@ -216,62 +252,86 @@ class _Verifier:
                     f"its clause {number} satisfies the rules, or only rules that are not monotone fail"
                 )
             return
-        conditions = []
+        box = []
         for (i, part), label in zip(parts, clause.witness, strict=True):
             labels = self.table.groupings[i][part[0]].labels
             groups = [g for g, known in enumerate(labels) if type(known) is type(label) and known == label]
             if not groups:
                 raise _no_proof(f"its clause {number} has a witness that does not occur")
-            of = self._key(i, part)
-            value = groups[0] if len(part) == 1 else self._goes[i, part].get(groups[0], -1)
-            conditions.append(f"{of} = {value}")
-        counts = self.table.box(conditions)[None, :]
+            box.append((i, self._groups(i, part), int(self._goes(i, part)[groups[0]])))
+        counts = self.table.box(box)[None, :]
         if not counts.any() or not self._violates(self.monotone, counts)[0]:
             raise _no_proof(f"the witness of its clause {number} violates no rule")
 
-    def _all_ways(self, clause: StatedClause) -> list[list[int]]:
+    def _all_ways(self, clause: StatedClause) -> list[Sequence[int]]:
         """Return the candidates of every attribute that satisfy a clause."""
-        ways: list[list[int]] = [[] for _ in self.stated.attributes]
+        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
         for i, part in zip(self.stated.quasi, clause.point, strict=True):
             ways[i] = self._coarser(i, part)
         return ways
 
-    def _others(self, point: Sequence[int]) -> list[list[int]]:
+    def _others(self, point: Sequence[int]) -> list[Sequence[int]]:
         """Return the candidates by which a configuration differs from a rejected one."""
-        ways: list[list[int]] = [[] for _ in self.stated.attributes]
+        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
         for i, c in zip(self.stated.quasi, point, strict=True):
             ways[i] = [a for a in range(len(self.stated.attributes[i].masks)) if a != c]
         return ways
 
     def _coarser(self, i: int, part: Part) -> list[int]:
         """Return the candidates that do not refine a join: some group of theirs meets two of its groups."""
-        if (i, part) not in self._ways:
-            key, n = self._key(i, part), len(self.stated.attributes[i].masks)
-            counts = ", ".join(
-                f"count(DISTINCT a{i}_{a}), count(DISTINCT (a{i}_{a}, {key}))" for a in range(n)
-            )
-            found = self.table.rows(f"SELECT {counts} FROM t")[0]
-            self._ways[i, part] = [a for a in range(n) if found[2 * a] != found[2 * a + 1]]
-        return self._ways[i, part]
+        joined = pd.factorize(self._groups(i, part))[0].astype(np.int64)
+        same = (i, joined.tobytes())
+        if same not in self._ways:
+            partitions, of = self._partitions(i)
+            # one[p, g]: a group of the join that group g of partition p meets
+            one = np.zeros_like(partitions)
+            np.put_along_axis(one, partitions, np.broadcast_to(joined, partitions.shape), axis=1)
+            coarser = (np.take_along_axis(one, partitions, axis=1) != joined).any(axis=1)
+            self._ways[same] = np.flatnonzero(coarser[of]).tolist()
+        return self._ways[same]
 
-    def _key(self, i: int, part: Part) -> str:
-        """Return the SQL of the group of a join: the candidate itself, or a list of where its groups go."""
-        if len(part) == 1:
-            return f"a{i}_{part[0]}"
-        if (i, part) not in self._keys:
-            first = part[0]
-            goes = {g: g for (g,) in self.table.rows(f"SELECT DISTINCT a{i}_{first} FROM t")}
-            for other in part[1:]:
-                linked: dict[int, int] = {}
-                for a, b in self.table.rows(
-                    f"SELECT DISTINCT a{i}_{first}, a{i}_{other} FROM t ORDER BY ALL"
-                ):
-                    old, new = goes[a], goes[linked.setdefault(b, a)]
-                    goes = {g: new if to == old else to for g, to in goes.items()}
-            listed = ", ".join(str(goes.get(g, g)) for g in range(max(goes) + 1))
-            self._goes[i, part] = goes
-            self._keys[i, part] = f"([{listed}])[a{i}_{first} + 1]"
-        return self._keys[i, part]
+    def _partitions(self, i: int) -> tuple[IntArray, IntArray]:
+        """Return the distinct partitions of an attribute, and for each candidate which it is."""
+        if i not in self._distinct:
+            places: dict[bytes, int] = {}
+            groups = [own.groups for own in self.table.groupings[i]]
+            of = [places.setdefault(own.tobytes(), len(places)) for own in groups]
+            first = np.unique(of, return_index=True)[1]
+            self._distinct[i] = np.stack([groups[j] for j in first]), np.array(of)
+        return self._distinct[i]
+
+    def _groups(self, i: int, part: Part) -> IntArray:
+        """Return the group of each value of an attribute under a join."""
+        return self._goes(i, part)[self.table.groupings[i][part[0]].groups]
+
+    def _goes(self, i: int, part: Part) -> IntArray:
+        """Return for each group of the first candidate of a join the number of its group in the join."""
+        if (i, part) not in self._joins:
+            first, *others = (self.table.groupings[i][c] for c in part)
+            self._joins[i, part] = _joined(first, others)
+        return self._joins[i, part]
+
+
+def _joined(first: Grouping, others: Sequence[Grouping]) -> IntArray:
+    """Link the groups of a candidate that share a group of another one; number what is linked."""
+    if not others:
+        return np.arange(first.n_groups)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    starts = np.cumsum([first.n_groups, *(other.n_groups for other in others)])
+    ends = np.concatenate([start + other.groups for start, other in zip(starts[:-1], others, strict=True)])
+    edges = (np.ones(len(ends), dtype=bool), (np.tile(first.groups, len(others)), ends))
+    numbers = connected_components(coo_array(edges, shape=(starts[-1], starts[-1])), directed=False)[1]
+    return np.asarray(numbers[: first.n_groups], dtype=np.int64)
+
+
+def _digits(largest: float) -> int:
+    """Return how many decimals costs have, given the sum over the attributes of the largest losses."""
+    digits = _MOST_DIGITS
+    while largest * 10.0**digits >= _EXACT:
+        digits -= 1
+    return digits
 
 
 def _no_proof(reason: str) -> CertificateError:
