@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_shown", "_moved", "_later", "_blas", "_interrupts", "_native", "_draws"),
     ("errors", "_terminal"),
-    ("_child", "_options", "_files", "_nan", "_plugins", "_progress", "_display"),
+    ("_options",),
+    ("_child", "_files", "_nan", "_plugins", "_progress", "_display"),
     ("_flows", "_channels"),
     ("_json",),
     ("domain",),

@@ -34,7 +34,7 @@ def run_search(arguments: argparse.Namespace) -> None:
     """Search, show what was found, and write what was asked for."""
     rules = _rules(arguments)
     files, unused = _files(arguments)
-    read = [*paths_of(arguments.source), *files.values()]
+    read: list[str | Path] = [*paths_of(arguments.source), *files.values()]
     check_outputs([arguments.output, arguments.certificate], read)
     with stoppable(), progress(arguments, f"reading {arguments.source}") as report:
         found = search(
