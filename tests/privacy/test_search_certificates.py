@@ -1,4 +1,4 @@
-"""Certificates: verified by SQL and an integer program, and refused when anything in them was changed."""
+"""Certificates: verified by counts and an integer program, and refused when anything in them was changed."""
 
 from __future__ import annotations
 
