@@ -148,8 +148,10 @@ def _measured(measure: Measure, tables: Sequence[FloatArray]) -> FloatArray:
     if not measure.whole_counts:
         return measure.many(tables)
     whole = [np.round(table) for table in tables]
-    fits = [bool(np.abs(one - other).max() < 1e-6) for one, other in zip(tables, whole, strict=True)]
-    return np.where(fits, measure.many(whole), np.nan)
+    fits = [i for i in range(len(tables)) if np.abs(tables[i] - whole[i]).max() < 1e-6]
+    values = np.full(len(tables), np.nan)
+    values[fits] = measure.many([whole[i] for i in fits])  # of the others, rounding may leave no record
+    return values
 
 
 def _reconstruct(
