@@ -351,7 +351,7 @@ def _verify(commands: Commands) -> None:
         commands,
         "verify",
         "verify the certificate of a search",
-        "The certificate is compared with the table by SQL, and its clauses are solved as an integer\n"
+        "The certificate is compared with the table by counts, and its clauses are solved as an integer\n"
         "program; no code of the search is used. The exit code is 0 only if it is a proof.",
     ).add_argument
     add("certificate", metavar="CERTIFICATE", help="certificate that search has written (.json)")
