@@ -265,3 +265,15 @@ def test_the_deviation_stands_beside_the_score_where_the_unmasked_tables_are_kno
     assert known.loc["open", "pud"] == pytest.approx(0)
     assert known.loc["closed", "pud"] == pytest.approx(abs(unmasked - known.loc["closed", "score"]))
     assert advice.best != "open"  # a mask improves the score of values that are nearly unique
+
+
+def test_values_that_occur_once_each_are_ranked() -> None:
+    """Their tables are fractional, and rounded to nothing: a measure of whole counts refused them."""
+    frame = pd.DataFrame({"x": range(6), "y": list("ababab")})
+    summary = ao.summarize(
+        frame, "y", {"closed": {"x": ao.Suppress()}, "pairs": {"x": ao.Bucketize(width=2)}}
+    )
+    with pytest.warns(UserWarning):
+        advice = ao.advise(summary, measure="mi_loo")
+    assert advice.ranking["pud"].isna().all()
+    assert set(advice.ranking["configuration"]) == {"closed", "pairs"}
