@@ -162,7 +162,10 @@ def list_of(name: str, value: Any, kind: type[Any], way_out: str) -> tuple[Any, 
         raise InvalidOption(f"{name} must be a list of names: write [{shown(value)}], not {shown(value)}")
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidOption(f"{name} must be a list, not {type(value).__name__}: {way_out}")
-    return tuple(instance(f"each of {name}", one, kind, way_out) for one in value)
+    held = tuple(value)
+    if kind is str and (others := [one for one in held if not isinstance(one, str)]):
+        raise InvalidOption(f"{name} must be a list of names: {shown(others[0])} is none")
+    return tuple(instance(f"each of {name}", one, kind, way_out) for one in held)
 
 
 def mapping_of(name: str, value: object, way_out: str) -> Mapping[Any, Any]:

@@ -147,7 +147,7 @@ NAMED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no candidates": (
         lambda: ao.search(FRAME, "y", [[1, 2], [3]]),  # type: ignore[list-item]
-        "each of candidates must be of type str, not list",
+        r"candidates must be a list of names: \[1, 2\] is none",
     ),
     "no flag": (
         lambda: ao.summarize(FRAME, "y", MASKS, unmasked=FRAME),  # type: ignore[call-overload]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy.typing as npt
+import pandas as pd
 
 from aegis_opt._options import instance, mapping_of, one_of, whole_number
 from aegis_opt.advisor import Advice
@@ -32,7 +33,7 @@ def plot_ranking(
     advice: Advice,
     path: str | os.PathLike[str] | None = None,
     top: int | None = None,
-    truth: Mapping[str, float] | None = None,
+    truth: Mapping[str, float] | pd.Series[float] | None = None,
 ) -> LayerChart:
     """Draw the ranking of an advice, and save it; ``advice.plot()`` is the same without a file.
 
@@ -45,7 +46,7 @@ def plot_ranking(
         .html).
     top : int, optional
         How many configurations to draw, best first; by default 50.
-    truth : mapping of str to float, optional
+    truth : mapping of str to float, or Series, optional
         The true deviation of each configuration, if the raw table is known.
 
     Returns
@@ -69,15 +70,17 @@ def plot_ranking(
     """
     instance("advice", advice, Advice, "aegis_opt.advise(summary) gives one")
     wanted = PLACES if top is None else whole_number("top", top, least=1)
+    true: Mapping[str, float] | None = None
     if truth is not None:
-        mapping_of("truth", truth, "map each configuration to its true deviation")
-        unknown = [name for name in advice.ranking["configuration"].head(wanted) if name not in truth]
+        given = truth.to_dict() if isinstance(truth, pd.Series) else truth
+        true = mapping_of("truth", given, "map each configuration to its true deviation")
+        unknown = [name for name in advice.ranking["configuration"].head(wanted) if name not in true]
         if unknown:
             raise InvalidOption(f"truth has no deviation of configuration {unknown[0]!r}: give one for each")
     require_altair()
     from aegis_opt.report.charts._ranking import ranking_chart
 
-    chart = ranking_chart(advice, wanted, truth)
+    chart = ranking_chart(advice, wanted, true)
     if path is not None:
         chart.save(path)
     return chart
