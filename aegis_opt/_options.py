@@ -102,13 +102,15 @@ def number(
 
 
 def flag(name: str, value: Any, *, error: type[AegisError] = InvalidOption) -> bool:
-    """Return True or False; nothing else counts as either: the text "no" would be true.
+    """Return True or False, also of NumPy; nothing else counts as either: the text "no" would be true.
 
     Examples
     --------
     >>> flag("histograms", False)
     False
     """
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):  # without loading it
+        value = bool(value)
     if not isinstance(value, bool):
         raise error(f"{name} must be True or False, not {shown(value)}")
     return value

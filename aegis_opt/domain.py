@@ -66,9 +66,9 @@ class Domain:
             raise InvalidInput(f"the values of a domain are not of the kind {self.kind}: {error}") from error
         if values.ndim != 1:
             raise InvalidInput(f"the values of a domain must be a list, not an array of {values.ndim} axes")
-        flag("missing", self.missing)
+        missing = flag("missing", self.missing)
         values.setflags(write=False)
-        vars(self).update(values=values)  # the way into a frozen dataclass
+        vars(self).update(values=values, missing=missing)  # the way into a frozen dataclass
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Domain:

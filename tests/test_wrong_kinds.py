@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from odd_arguments import ADVICE, CALLS, FRAME, ODD, RIGHT, SCORES
 
 import aegis_opt as ao
 from aegis_opt import analysis, harness, release, report, rounding, solvers
-from aegis_opt.errors import AegisError, InvalidOption
+from aegis_opt.errors import AegisError, InvalidOption, SourceError
 
 CLINIC = ao.datasets.clinic(200)
 SUMMARY = ao.summarize(CLINIC.frame, CLINIC.label, CLINIC.configurations)
@@ -200,3 +203,19 @@ def test_no_error_has_characters_that_a_terminal_obeys(name: str, ending: str) -
         with pytest.raises(AegisError) as raised:
             call()
         assert str(raised.value).isprintable()
+
+
+def test_what_is_right_in_the_types_of_numpy_is_taken() -> None:
+    missing = pd.Series([1, 2]).isna().any()
+    assert ao.domain.Domain("integer", [1, 2], missing=missing).missing is False
+    assert ao.masks.Grouping(np.array([3, 40]) >= 18, ("young", "old")).groups.tolist() == [0, 1]
+    assert ao.distances.distance([[1.0, 3.0]], 2.0, "l1") == 2
+    assert ao.privacy.TCloseness(0.2, ordered=np.True_).ordered is True
+    assert ao.masks.EraseDigits(1, keep_sign=np.False_).keep_sign is False
+    assert ao.measures.chance_share("mi", [[3, 1], [1, 3]], math.nan) == 0
+
+
+def test_a_decimal_that_signals_is_an_error_of_the_source() -> None:
+    frame = pd.DataFrame({"a": [Decimal("sNaN"), Decimal(5)], "y": ["u", "v"]})
+    with pytest.raises(SourceError):
+        ao.sources.scan(frame, "y")

@@ -42,7 +42,7 @@ from aegis_opt.advisor._words import (
     warnings_about_order,
     warnings_about_tables,
 )
-from aegis_opt.errors import InvalidOption
+from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.measures import Measure
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.summary import ProtectedSummary
@@ -96,6 +96,12 @@ class ByTables:
         start = time.perf_counter()
         shared = {name: [table.joint for table in a.tables] for name, a in summary.attributes.items()}
         masked = measure_each(question.measure, shared)
+        for name, values in masked.items():
+            if not np.isfinite(values).all():
+                raise InvalidInput(
+                    f"the measure {measure.name!r} is not finite for a masked table of {name!r}: give a "
+                    "function that is a number for every table of counts"
+                )
         measured = time.perf_counter()
         estimates = estimate(self.solved, question, progress)
         noise = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from aegis_opt._options import float_array
@@ -85,6 +86,8 @@ def distance(table: npt.ArrayLike, prior: npt.ArrayLike, norm: str | Distance) -
     """
     chosen = get_distance(norm)
     X, U = float_array("the table", table), float_array("the prior", prior)
+    if U.ndim == 0:  # the same prior for every cell
+        U = np.full_like(X, U)
     if X.shape != U.shape:
         raise InvalidInput(f"the table is {X.shape}, the prior {U.shape}: a distance is between like tables")
     return chosen.value(X, U)

@@ -53,7 +53,7 @@ class Grouping:
 
     def __post_init__(self) -> None:
         given = any_array("groups", self.groups)
-        if given.ndim != 1 or not (given.dtype.kind in "iu" or given.size == 0):
+        if given.ndim != 1 or not (given.dtype.kind in "iub" or given.size == 0):
             raise InvalidInput("groups must be a list of whole numbers, the group of each value")
         groups = np.array(given, dtype=np.int64)
         groups.setflags(write=False)

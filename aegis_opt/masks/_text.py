@@ -51,8 +51,10 @@ class EraseDigits(Mask):
     instead: ClassVar[str] = "use Prefix for strings, Truncate for dates, or Suppress"
 
     def _normal(self) -> dict[str, Any]:
-        flag("the keep_sign of EraseDigits", self.keep_sign, error=MaskError)
-        return {"digits": whole_number("the digits of EraseDigits", self.digits, least=0, error=MaskError)}
+        return {
+            "digits": whole_number("the digits of EraseDigits", self.digits, least=0, error=MaskError),
+            "keep_sign": flag("the keep_sign of EraseDigits", self.keep_sign, error=MaskError),
+        }
 
     def _keys(self, domain: Domain) -> Keyed:
         if not self.keep_sign:

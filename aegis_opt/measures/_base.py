@@ -82,7 +82,8 @@ class Measure:
             "whole_counts",
             "monotone_in_labels",
         ):
-            flag(f"measure {self.name!r}: {option}", getattr(self, option))
+            checked = flag(f"measure {self.name!r}: {option}", getattr(self, option))
+            object.__setattr__(self, option, checked)
         one_of(f"measure {self.name!r}: label_kind", self.label_kind, ("class", "number"))
         if self.channel_monotone and not self.monotone:
             raise InvalidInput(

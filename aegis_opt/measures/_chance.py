@@ -74,10 +74,12 @@ def chance_share(measure: str | Measure, F: TableLike, value: float | None = Non
     """Share of what a measure says about a table that shuffled labels would give, too: from 0 to 1.
 
     What a measure says is its distance from the value of the table with all rows merged, which tells nothing.
-    `value` is that of the table where it is known already.
+    `value` is that of the table where it is known already; nothing is said where it is NaN.
     """
     chosen = get_measure(measure)
     counts = as_counts(F)
+    if isinstance(value, float) and np.isnan(value):
+        return 0.0
     nothing = float(chosen(counts.columns[None, :]))
     told = (float(chosen(counts.cells)) if value is None else number("value", value)) - nothing
     by_chance = expected_by_chance(chosen, F, seed=seed) - nothing

@@ -52,7 +52,7 @@ class AppliedProtection:
         one_of("the method of the protection", self.method, METHODS, error=SummaryError)
         whole_number("the number of protected tables", self.tables, least=1, error=SummaryError)
         try:
-            flag("seeded in the protection", self.seeded)
+            object.__setattr__(self, "seeded", flag("seeded in the protection", self.seeded))
         except ValueError as error:
             raise SummaryError(str(error)) from error
         if self.method == "rounding":

@@ -182,7 +182,7 @@ class TCloseness(PrivacyRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", number("t", self.t, least=0, most=1))
-        flag("ordered", self.ordered)
+        object.__setattr__(self, "ordered", flag("ordered", self.ordered))
 
     @property
     def name(self) -> str:
@@ -299,7 +299,7 @@ class BetaLikeness(PrivacyRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", number("beta", self.beta, above=0))
-        flag("enhanced", self.enhanced)
+        object.__setattr__(self, "enhanced", flag("enhanced", self.enhanced))
 
     @property
     def name(self) -> str:

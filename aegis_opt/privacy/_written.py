@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -26,6 +27,19 @@ def rule_to_spec(rule: PrivacyRule) -> dict[str, Any]:
     """
     values = {field: getattr(rule, field.name) for field in fields(rule)}
     return {field.name: value for field, value in values.items() if value != field.default}
+
+
+def written_label(label: Any) -> Any:
+    """Return a masked value as a certificate writes it: no number of JSON is infinite.
+
+    Examples
+    --------
+    >>> written_label(float("-inf")), written_label(2.5)
+    ('-Infinity', 2.5)
+    """
+    if isinstance(label, float) and math.isinf(label):
+        return "Infinity" if label > 0 else "-Infinity"
+    return label
 
 
 def rule_from_spec(spec: Mapping[str, Any]) -> PrivacyRule:

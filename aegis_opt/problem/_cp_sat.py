@@ -129,7 +129,7 @@ class WholeTables:
             self.model.minimize(objective)
         solver = cp_sat_solver()
         solver.parameters.num_workers = 1  # several race each other: the table would depend on the clock
-        solver.parameters.random_seed = self._seed
+        solver.parameters.random_seed = self._seed % 2**31  # its seeds have 31 bits, ours 32
         left = None
         if self._deadline < math.inf:
             left = max(self._deadline - time.monotonic(), 1e-3)

@@ -251,7 +251,10 @@ class PandasTable(SourceTable):
 
 def _decimals(series: pd.Series[Any]) -> pd.Series[Any]:
     """Return decimals as integers where none is written with decimal places, as Arrow does, else as reals."""
-    missing = series.isna().to_numpy()
+    try:
+        missing = series.isna().to_numpy()
+    except ArithmeticError as error:  # signaling NaN compares with nothing
+        raise ValueError(str(error)) from error
     present = series[~missing]
     if not all(map(_is_without_places, present)):
         return series.astype("float64")

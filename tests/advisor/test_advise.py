@@ -276,3 +276,9 @@ def test_values_that_occur_once_each_are_ranked() -> None:
     advice = ao.advise(summary, measure="mi_loo")
     assert advice.ranking["pud"].isna().all()
     assert set(advice.ranking["configuration"]) == {"closed", "pairs"}
+
+
+def test_a_measure_that_is_no_number_for_a_masked_table_is_refused(summary: ao.Summary) -> None:
+    never = ao.measures.Measure("never", "never", lambda F: np.full(np.shape(F)[:-2], np.nan), True, True)
+    with pytest.raises(ao.errors.InvalidInput, match="'never' is not finite for a masked table of"):
+        ao.advise(summary, never)

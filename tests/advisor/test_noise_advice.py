@@ -186,3 +186,11 @@ def test_an_interval_is_never_called_proved() -> None:
         assert "90% interval" in text
         assert "proved bounds" not in text
         assert "deviation, at least" not in text
+
+
+def test_whole_tables_of_noisy_counts_take_any_seed() -> None:
+    """CP-SAT's seeds have 31 bits, and those of replicates 32: it refused every other one."""
+    frame = table_frame(np.array([[20, 5], [4, 9], [7, 7]]))
+    masks = {"noise": {"x": ao.RandomizedResponse(p=0.8, seed=1)}, "closed": {"x": ao.Suppress()}}
+    advice = ao.advise(ao.summarize(frame, "y", masks), "mi", solver="integer")
+    assert set(advice.ranking["configuration"]) == {"noise", "closed"}

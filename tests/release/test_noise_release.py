@@ -151,16 +151,16 @@ def test_sql_of_a_wide_range_is_short_and_draws_the_same(distribution: str) -> N
 
 
 def test_noise_that_takes_too_many_cases_in_sql_is_refused() -> None:
-    wide = ao.AddNoise("geometric", scale=1e4, low=0, high=1000)
-    assert ao.masks.Configuration({"x": wide}).epsilon() == pytest.approx(0.1)
-    with pytest.raises(MaskError, match=r"'y': .*4,000 cases in SQL.*room for 3,000.*apply_conf"):
+    wide = ao.AddNoise("geometric", scale=1e4, low=0, high=2000)
+    assert ao.masks.Configuration({"x": wide}).epsilon() == pytest.approx(0.2)
+    with pytest.raises(MaskError, match=r"'y': .*8,000 cases in SQL.*room for 6,000.*apply_conf"):
         ao.masks.Configuration({"x": wide, "y": wide}).to_sql("duckdb", "t")
     for mask in (
-        ao.RandomizedResponse(p=0.9, domain=range(3001)),
-        ao.Pram(np.eye(60), values=range(60)),
+        ao.RandomizedResponse(p=0.9, domain=range(6001)),
+        ao.Pram(np.eye(80), values=range(80)),
         ao.AddNoise("discrete_gaussian", scale=1e5, low=0, high=10_000),
     ):
-        with pytest.raises(MaskError, match="room for 3,000"):
+        with pytest.raises(MaskError, match="room for 6,000"):
             ao.masks.Configuration({"x": mask}).to_sql("duckdb", "t")
 
 

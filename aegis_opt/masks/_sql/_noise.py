@@ -22,7 +22,7 @@ from aegis_opt.masks._randomized_response import RandomizedResponse
 from aegis_opt.masks._sql._column import SqlColumn, as_text, steps
 from aegis_opt.masks._sql._literals import REAL, TEXT, label_texts, label_type, literal
 
-_MOST_CASES = 3_000  # of one SELECT: translating more of them takes long
+_MOST_CASES = 6_000  # of one SELECT: translating more of them takes long
 
 
 def uniform_sql(key: str) -> str:

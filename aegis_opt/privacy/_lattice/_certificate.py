@@ -22,7 +22,7 @@ from aegis_opt.privacy._base import PrivacyRule
 from aegis_opt.privacy._lattice._partitions import Partitions
 from aegis_opt.privacy._lattice._task import Task
 from aegis_opt.privacy._lattice._violations import Point
-from aegis_opt.privacy._written import rule_from_spec, rule_to_spec
+from aegis_opt.privacy._written import rule_from_spec, rule_to_spec, written_label
 
 FORMAT = "aegis-opt certificate"
 
@@ -150,7 +150,7 @@ def _clause(task: Task, point: Point) -> dict[str, Any]:
         violating, _, ids = task.pruning.classes(point)
         row = int(np.argmax(ids == int(np.argmax(violating))))
         written["witness"] = [
-            task.space.groupings[i][part[0]].labels[_group(task, i, part[0], row)]
+            written_label(task.space.groupings[i][part[0]].labels[_group(task, i, part[0], row)])
             for i, part in zip(task.space.quasi, parts, strict=True)
         ]
     return written

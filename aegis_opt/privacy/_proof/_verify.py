@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from aegis_opt.privacy._lattice._certificate import Certificate
 from aegis_opt.privacy._proof._document import StatedClause, Statement, read_statement
 from aegis_opt.privacy._proof._program import least_cost
 from aegis_opt.privacy._proof._table import CertifiedTable, IntArray, open_table
-from aegis_opt.privacy._written import rule_text
+from aegis_opt.privacy._written import rule_text, written_label
 
 Part = tuple[int, ...]
 """Candidates of an attribute whose join is meant."""
@@ -28,6 +29,7 @@ Part = tuple[int, ...]
 _MOST_DIGITS = 12
 _EXACT = 2.0**52  # the sum of the largest losses stays below, in units
 _NOISE = 1e-6  # relative, of that sum: where it is so close to the bound, both numbers of digits are right
+_LAST_DIGITS = 2.0**-45  # relative, of a measure: two losses are differences of values of this size
 _ROUNDED = 1  # units between a cost and the rounded loss: logarithms round differently on other machines
 
 
@@ -150,6 +152,7 @@ class _Verifier:
         self.monotone = [
             rule for rule in stated.rules if (rule.monotone_with_suppression if suppresses else rule.monotone)
         ]
+        self.rounding = 0.0  # of the measure itself, all attributes together
         self._joins: dict[tuple[int, Part], IntArray] = {}
         self._ways: dict[tuple[int, bytes], list[int]] = {}
         self._distinct: dict[int, tuple[IntArray, IntArray]] = {}
@@ -190,7 +193,7 @@ class _Verifier:
             measure=stated.measure.name,
             cost=stated.cost / 10.0**stated.digits / len(stated.attributes),
             # A cost is half a unit from its loss by rounding, and _ROUNDED more; so is that of the other one
-            within=(1 + 2 * _ROUNDED) / 10.0**stated.digits,
+            within=(1 + 2 * _ROUNDED) / 10.0**stated.digits + self.rounding / len(stated.attributes),
             suppressed=suppressed,
             clauses=len(stated.clauses),
             rejected=len(stated.rejected),
@@ -202,7 +205,7 @@ class _Verifier:
         stated = self.stated
         losses = [self._losses(i) for i in range(len(stated.attributes))]
         largest = sum(max(map(abs, own)) for own in losses)
-        if not math.isfinite(largest):
+        if not all(map(math.isfinite, chain(*losses))):
             raise _no_proof(f"the measure {stated.measure.name!r} is not finite for a candidate")
         if stated.digits not in (_digits(largest * (1 - _NOISE)), _digits(largest * (1 + _NOISE))):
             raise _no_proof(
@@ -221,6 +224,7 @@ class _Verifier:
         measure, unmasked = self.stated.measure, self.table.joint(i)
         sign = 1 if measure.higher_is_better else -1
         whole, losses = float(measure(unmasked)), []
+        self.rounding += _LAST_DIGITS * abs(whole)
         for grouping in self.table.groupings[i]:
             masked = np.zeros((grouping.n_groups, unmasked.shape[1]), dtype=np.int64)
             np.add.at(masked, grouping.groups, unmasked)
@@ -254,7 +258,7 @@ class _Verifier:
             return
         box = []
         for (i, part), label in zip(parts, clause.witness, strict=True):
-            labels = self.table.groupings[i][part[0]].labels
+            labels = map(written_label, self.table.groupings[i][part[0]].labels)
             groups = [g for g, known in enumerate(labels) if type(known) is type(label) and known == label]
             if not groups:
                 raise _no_proof(f"its clause {number} has a witness that does not occur")
