@@ -21,6 +21,7 @@ from aegis_opt.advisor._advice import Advice
 from aegis_opt.advisor._agreement import disagreements
 from aegis_opt.advisor._criterion import Criterion
 from aegis_opt.advisor._explain import SingleChanges
+from aegis_opt.advisor._numbers import privacy_columns
 from aegis_opt.advisor._require import excluded_frame
 from aegis_opt.errors import AdviceError, InvalidInput, SummaryError
 from aegis_opt.summary import AnySummary, ScoreSummary
@@ -140,6 +141,9 @@ def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | Non
         raise AdviceError(f"{where} must name its configurations, each once: {_WAY_OUT}")
     known = set(configurations)
     ranking = _frame(part, "ranking", where, _RANKING)
+    for name in privacy_columns(ranking):  # such as the epsilon of a mask without noise
+        if ranking[name].dtype.kind == "f":  # no number of JSON is infinite, and all these are known
+            ranking[name] = ranking[name].fillna(math.inf)
     if sorted(ranking["configuration"]) != sorted(configurations):
         raise AdviceError(f"the ranking of {where} has other configurations than {where}: {_WAY_OUT}")
     index = pd.Index(configurations, name="configuration")

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -250,3 +251,13 @@ def test_a_failed_save_leaves_what_was_there(
         advice.save(tmp_path / "a.json")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert (tmp_path / "a.json").read_bytes() == before
+
+
+def test_masks_without_noise_keep_their_infinite_epsilon(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [0, 1, 2, 3] * 20, "y": ["u", "v", "v", "u"] * 20})
+    masks = {"none": {"x": ao.Bucketize(width=2)}, "noise": {"x": ao.RandomizedResponse(p=0.8, seed=1)}}
+    advice = ao.advise(ao.summarize(frame, "y", masks), "mi")
+    advice.save(tmp_path / "advice.json")
+    loaded = ao.Advice.load(tmp_path / "advice.json")
+    pd.testing.assert_frame_equal(loaded.ranking, advice.ranking)
+    assert np.isinf(loaded.ranking.set_index("configuration").loc["none", "epsilon"])
