@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -246,7 +247,8 @@ class _System:
         program = cp.Problem(cp.Minimize(cp.sum_squares(self.A @ change - missing / unit)), limits)
         # Clarabel, to more digits than by default; where it stalls, the slower active-set method of HiGHS
         for engine, digits in ((cp.CLARABEL, _MORE_DIGITS), (cp.CLARABEL, {}), (cp.HIGHS, {})):
-            with suppress(cp.SolverError):
+            with suppress(cp.SolverError), warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)  # not taken then
                 interruptible(partial(program.solve, solver=engine, **digits))
             if program.status == cp.OPTIMAL:
                 best: FloatArray | None = change.value

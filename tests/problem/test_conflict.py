@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import time
+import warnings
 from functools import partialmethod
 
 import cvxpy as cp
@@ -234,3 +235,18 @@ def _change(before: ao.Problem, after: ao.Problem, order: int) -> float:
         [(a.totals - b.totals).ravel() for a, b in zip(before.margins, after.margins, strict=True)]
     )
     return float(np.linalg.norm(difference, order))
+
+
+def test_an_engine_that_calls_its_answer_inaccurate_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its warning reached the caller, though its answer was not taken."""
+    solve = cp.Problem.solve
+
+    def warned(program: cp.Problem, **options: object) -> object:
+        warnings.warn("Solution may be inaccurate. Try another solver", UserWarning, stacklevel=1)
+        return solve(program, **options)
+
+    monkeypatch.setattr(cp.Problem, "solve", warned)
+    problem = ao.Problem([ao.View([0, 0], [[1, 2]]), ao.View([0, 1], [[1, 1], [1, 1]])])
+    assert ao.reconstruct(problem, on_conflict="relax").changes
