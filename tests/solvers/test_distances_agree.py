@@ -283,23 +283,19 @@ def test_a_distance_of_the_whole_table_is_minimised_and_certified(distance: Dist
         ao.reconstruct(problem, "integer", norm=distance)
 
 
-@pytest.mark.parametrize(
-    ("solver", "norm"),
-    [("ipf", "hellinger"), ("ipf", "neyman"), ("ipf", "reverse_kl"), ("convex", "neyman")],
-)
+@pytest.mark.parametrize("norm", ["hellinger", "neyman", "reverse_kl"])
 def test_without_time_to_find_empty_cells_the_others_count_as_possible(
-    solver: str, norm: str, monkeypatch: pytest.MonkeyPatch
+    norm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     views = [ao.View([0, 0, 1], [[2, 1], [1, 1]]), ao.View([0, 1, 1], [[2, 0], [1, 2]])]
     problem = ao.Problem(views, histogram=[2, 1, 2])
-    hurried = ao.reconstruct(problem, solver, norm=norm, time_limit=1e-9)
+    hurried = ao.reconstruct(problem, "ipf", norm=norm, time_limit=1e-9)
     assert not hurried.optimal  # nor is it an error
     assert problem.support.sum() == 4  # which no time limit of a solver changes
     monkeypatch.setattr(_support, "SUPPORT_SECONDS", 0.0)
     other = ao.Problem(views, histogram=[2, 1, 2])
     assert other.support.sum() == 5
-    limit: dict[str, Any] = {"max_iterations": 100} if solver == "ipf" else {}
-    assert ao.reconstruct(other, solver, norm=norm, **limit).residual < 0.1
+    assert ao.reconstruct(other, "ipf", norm=norm, max_iterations=100).residual < 0.1
 
 
 def test_noisy_views_beside_exact_ones_keep_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
