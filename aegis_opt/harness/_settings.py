@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, get_args
-
-import numpy as np
 
 from aegis_opt._options import flag, number, one_of, whole_number
 from aegis_opt.advisor._estimate import Progress, Scope
@@ -107,7 +106,9 @@ class ComparisonSettings:
             norms=None,
             roundings=None,
             scopes=[one_of("scope", scope, get_args(Scope)) for scope in scopes],
-            histograms=distinct("histograms", map(_flag, _listed("histograms", self.histograms))),
+            histograms=distinct(
+                "histograms", map(partial(flag, "histograms"), _listed("histograms", self.histograms))
+            ),
             seeds=distinct("seeds", seeds),
             replicates=whole_number("replicates", self.replicates, least=1),
             n_jobs=number_of_processes(self.n_jobs),
@@ -232,10 +233,6 @@ def _listed(what: str, values: Any) -> list[Any]:
 
 def _one(what: str) -> str:
     return "choice (True, False)" if what == "histograms" else what.removesuffix("s")
-
-
-def _flag(value: Any) -> bool:
-    return flag("histograms", value.item() if isinstance(value, np.bool_) else value)
 
 
 def _seconds(limit: Any) -> float | None:
