@@ -28,6 +28,8 @@ from aegis_opt.cli._arguments import (
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 DEMO_ROWS = 10_000
+VERIFY_SECONDS = 300.0
+"""As in `aegis_opt.privacy.verify_certificate`, which takes long to import."""
 
 _BINS = "make classes of a label of numbers: N quantiles, or between edges such as 10,20.5"
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
@@ -356,6 +358,8 @@ def _verify(commands: Commands) -> None:
     ).add_argument
     add("certificate", metavar="CERTIFICATE", help="certificate that search has written (.json)")
     add("source", metavar="SOURCE", help=_SOURCE)
+    limit = f"time after which the verification is given up (default {VERIFY_SECONDS:g})"
+    add("--time-limit", type=float, default=VERIFY_SECONDS, metavar="SECONDS", help=limit)
 
 
 def _rules(add: Callable[..., Any], option: str, *, required: bool = False) -> None:

@@ -27,8 +27,7 @@ from aegis_opt.masks import (
     fit_configuration,
 )
 from aegis_opt.masks._fit import fitted_columns
-from aegis_opt.masks._sql import Lookup
-from aegis_opt.release._duckdb import DuckDBRows, masked_columns
+from aegis_opt.release._duckdb import DuckDBRows, How, masked_columns
 from aegis_opt.release._formulas import without_formulas
 from aegis_opt.release._progress import readable, reported
 from aegis_opt.release._spark import SparkRows, suppressed_on_spark
@@ -396,7 +395,7 @@ class OpenedColumns:
     rows: DuckDBRows
     connection: Connection
 
-    def masked(self, how: Mapping[str, str | Lookup]) -> Any:
+    def masked(self, how: Mapping[str, How]) -> Any:
         """Return the masked columns, called c0, c1, ..., as what the frame is."""
         relation = self.rows.masked(how, self.connection)
         if isinstance(self.table, PandasTable):

@@ -11,7 +11,7 @@ from aegis_opt.domain import Domain
 from aegis_opt.masks import Mask, Suppress
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._noise import NoiseMask
-from aegis_opt.masks._sql import Lookup, SqlColumn, against, masked_column, uniform_sql
+from aegis_opt.masks._sql import Draw, Lookup, SqlColumn, against, drawn_column, masked_column, uniform_sql
 from aegis_opt.release._rows import RowsToMask
 from aegis_opt.sources._column import SQL_TYPES, Column
 from aegis_opt.sources._engine import Fetched
@@ -25,6 +25,10 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 _NANOSECONDS = "TIMESTAMP_NS"
 _LIST = " IN ("
 """What DuckDB makes a join of where the list is long; joins lose the order of the rows."""
+_MOST_IN_A_CONSTANT = 2**15  # thresholds
+
+How = str | Lookup | Draw
+"""How a column is masked: by an expression, by a lookup, or by noise that is drawn in steps."""
 
 
 @dataclass(frozen=True)
@@ -76,33 +80,70 @@ class DuckDBRows(RowsToMask):
         fetched = self.aggregate(f"count(*) FILTER (WHERE {beyond}) AS beyond, count(*) AS n")
         return int(fetched["beyond"][0]), int(fetched["n"][0])
 
-    def masked(self, how: Mapping[str, str | Lookup], connection: Connection | None) -> Relation:
+    def masked(self, how: Mapping[str, How], connection: Connection | None) -> Relation:
         """Return the masked rows, in the order of the rows.
 
         Lookups are stored as tables on the connection; without one they are part of the query itself, and
         nothing is left on the connection of the relation.
         """
-        selected, order_lost = [], False
+        finder = _Finder(connection)
+        own, drawn, selected = ["*"], ["*"], []
         for i, name in enumerate(self.names):
-            sql = how.get(name, f"c{i}")
+            x, sql = f"c{i}", how.get(name, f"c{i}")
+            kind = self.columns[name].kind if name in self.columns else "string"
+            if isinstance(sql, Draw):
+                if sql.own_places is not None:
+                    found = finder.found(sql.own_places, SqlColumn(x, kind), f"own{i}")
+                    own.append(f"{found} AS {sql.own}")
+                if sql.thresholds is not None:
+                    own.append(f"{finder.listed(sql, sql.thresholds.size)} AS {sql.listed}")
+                drawn.append(f"{sql.place} AS {sql.drawn}")
+                x, kind, sql = sql.drawn, "integer", sql.masked
             if isinstance(sql, Lookup):
-                column = SqlColumn(f"c{i}", self.columns[name].kind)
-                if sql.needs_join:
-                    order_lost = True
-                    known = sql.packed_table()
-                    if connection is not None:
-                        connection.execute(f"CREATE TEMP TABLE lookup{i} AS {known}")
-                        known = f"FROM lookup{i}"
-                    sql = sql.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = c{i})")
-                else:
-                    sql = sql.case(column)
-            order_lost = order_lost or _LIST in sql
+                sql = finder.found(sql, SqlColumn(x, kind), f"lookup{i}")
+            finder.order_lost = finder.order_lost or _LIST in sql
             selected.append(f"{sql} AS c{i}")
-        if not order_lost:
-            return self.relation.project(", ".join(selected))
-        numbered = self.relation.project("*, row_number() OVER () AS place")
-        masked = numbered.project(", ".join([*selected, "place"])).order("place")
-        return masked.project(", ".join(f"c{i}" for i in range(len(self.names))))
+        relation = self.relation
+        if finder.order_lost:
+            relation = relation.project("*, row_number() OVER () AS place")
+            selected.append("place")
+        for columns in (own, drawn):
+            if len(columns) > 1:
+                relation = relation.project(", ".join(columns))
+        relation = relation.project(", ".join(selected))
+        if not finder.order_lost:
+            return relation
+        return relation.order("place").project(", ".join(f"c{i}" for i in range(len(self.names))))
+
+
+class _Finder:
+    """Writes how values are found in tables and lists, and notes whether that loses the order of the rows."""
+
+    def __init__(self, connection: Connection | None) -> None:
+        self.connection, self.order_lost = connection, False
+
+    def found(self, lookup: Lookup, column: SqlColumn, name: str) -> str:
+        """Return what a lookup finds for a column; its table gets the name."""
+        if not lookup.needs_join:
+            sql = lookup.case(column)
+            self.order_lost = self.order_lost or _LIST in sql
+            return sql
+        self.order_lost = True
+        known = lookup.packed_table()
+        if self.connection is not None:
+            self.connection.execute(f"CREATE TEMP TABLE {name} AS {known}")
+            known = f"FROM {name}"
+        return lookup.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = {column.sql})")
+
+    def listed(self, draw: Draw, size: int) -> str:
+        """Return the thresholds of noise: a constant, or what is joined to every row.
+
+        DuckDB lays a constant out again for every two thousand rows, which takes time if it is long.
+        """
+        if size <= _MOST_IN_A_CONSTANT:
+            return draw.listed_sql()
+        self.order_lost = True
+        return f"(SELECT {draw.listed_sql()})"
 
 
 def noise_column(position: int) -> str:
@@ -110,10 +151,10 @@ def noise_column(position: int) -> str:
     return f"u{position}"
 
 
-def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
+def masked_columns(rows: DuckDBRows) -> dict[str, How]:
     """Return how each column is masked: by a rule if possible, else value by value."""
     known = rows.extents()
-    how: dict[str, str | Lookup] = {}
+    how: dict[str, How] = {}
     for name, mask in rows.masks.items():
         with naming(name):
             how[name] = "'*'"
@@ -121,7 +162,9 @@ def masked_columns(rows: DuckDBRows) -> dict[str, str | Lookup]:
                 column = rows.sql_column(name, known[name])
                 if isinstance(mask, NoiseMask):
                     mask.channel(rows.values(name))  # for its checks
-                how[name] = masked_column(mask, column, partial(rows.values, name))
+                    how[name] = drawn_column(mask, column)
+                else:
+                    how[name] = masked_column(mask, column, partial(rows.values, name))
     return how
 
 

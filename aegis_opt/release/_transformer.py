@@ -27,7 +27,7 @@ from aegis_opt.masks import (
 from aegis_opt.masks._base import naming
 from aegis_opt.masks._configuration import check_label_mask
 from aegis_opt.masks._parameters import bound_text
-from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, masked_column, rule_sql
+from aegis_opt.masks._sql import TEXT, Lookup, SqlColumn, drawn_column, rule_sql
 from aegis_opt.release._apply import checked_configuration, opened_columns
 from aegis_opt.release._frames import ArrayFrame, Frame, MaskedColumn, frame_of
 from aegis_opt.release._label import as_column, as_label, n_classes
@@ -45,7 +45,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from aegis_opt.release._duckdb import DuckDBRows
+    from aegis_opt.release._duckdb import DuckDBRows, How
 
 
 FrameT = TypeVar("FrameT")
@@ -326,19 +326,19 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         positions = [names.index(name) for name in self.masks_]
         with opened_columns(frame.source(positions), self.masks_) as columns:
             extents = columns.rows.extents()
-            how: dict[str, str | Lookup] = {}
+            how: dict[str, How] = {}
             for name in self.masks_:
                 with naming(name):
                     how[name] = self._how(name, columns.rows, extents[name]) if name in extents else "'*'"
             return frame.replaced_from(columns.masked(how), positions)
 
-    def _how(self, name: str, rows: DuckDBRows, extent: Domain) -> str | Lookup:
+    def _how(self, name: str, rows: DuckDBRows, extent: Domain) -> How:
         """Return how a column is masked by an engine."""
         mask = self.masks_[name]
         if isinstance(mask, NoiseMask):
             if self.handle_unknown == "error":
                 mask.channel(rows.values(name))
-            return masked_column(mask, rows.sql_column(name, extent), lambda: extent)
+            return drawn_column(mask, rows.sql_column(name, extent))
         if not len(extent.values):
             return Lookup.of_missing(mask)
         now, learnt = self._comparable(extent, name)

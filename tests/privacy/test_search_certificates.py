@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ import pandas as pd
 import pytest
 
 import aegis_opt as ao
-from aegis_opt.errors import CertificateError
+from aegis_opt.cli._parser import VERIFY_SECONDS
+from aegis_opt.errors import CertificateError, InvalidOption
 from aegis_opt.privacy import KAnonymity, verify_certificate
 from aegis_opt.privacy._lattice._certificate import digest_of
 from aegis_opt.privacy._proof import _verify
+from aegis_opt.privacy._proof._program import least_cost
 from benchmarks.search_certificates import certified, misjudged
 
 CERTIFIED = [pair for seed in range(8) if (pair := certified(seed)) is not None]
@@ -256,3 +260,50 @@ def test_a_loss_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(_verify._Verifier, "_losses", lambda self, i: [0.0, float("nan"), 1.0, 1.0])
     with pytest.raises(CertificateError, match="is not finite for a candidate"):
         verify_certificate(forged(document), frame)
+
+
+def test_a_verification_is_given_up_after_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clauses are confirmed until then; the integer program has what is left."""
+    frame, document = clinic_proof()
+    with pytest.raises(CertificateError, match=r"not decided within 1e-09 s: allow it more time"):
+        verify_certificate(forged(document), frame, time_limit=1e-9)
+    for wrong in (0, -1, float("nan"), "1", True):
+        with pytest.raises(InvalidOption, match="time_limit must be a positive number of seconds"):
+            verify_certificate(forged(document), frame, time_limit=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TimeoutError):
+        least_cost([[0, 1]], [[np.array([1])]], end=time.monotonic() - 1)
+    rng = np.random.default_rng(0)
+    hard = [[np.flatnonzero(rng.random(25) < 0.1) for _ in range(40)] for _ in range(3000)]
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        least_cost(rng.integers(0, 10**9, (40, 25)).tolist(), hard, end=started + 1)
+    assert time.monotonic() - started < 5
+    assert verify_certificate(forged(document), frame, time_limit=None).records == 200
+    assert inspect.signature(verify_certificate).parameters["time_limit"].default == VERIFY_SECONDS
+
+
+def test_clauses_of_too_many_candidates_are_refused_before_they_are_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each clause is true; for many more CP-SAT would end the process for lack of memory."""
+    groups = np.random.default_rng(0).integers(0, 7, (60, 12))
+    masks = [
+        ao.Generalize({f"g{g}": np.flatnonzero(own == g).tolist() for g in set(own.tolist())})
+        for own in groups
+    ]
+    frame = pd.DataFrame({"a": range(12), "y": [0, 1] * 6})
+    found = ao.search(frame, "y", {"a": [*masks, ao.Suppress()]}, KAnonymity(12))
+    document = json.loads(json.dumps(found.certificate.document))
+    document["clauses"] = [{"point": [[c]], "witness": [f"g{own[0]}"]} for c, own in enumerate(groups)]
+    assert verify_certificate(forged(document), frame).clauses == 60
+    monkeypatch.setattr(_verify, "_MOST_WAYS", 3000)
+    with pytest.raises(CertificateError, match="more than 3,000 candidates that satisfy"):
+        verify_certificate(forged(document), frame)
+
+
+def test_a_rejected_configuration_is_ruled_out_alone() -> None:
+    costs = [[0, 3, 5], [0, 2], [0, 7]]
+    every = [[a, b, None] for a in range(3) for b in range(2)]
+    assert least_cost(costs, [], [[0, 0, None]]) == 2
+    assert least_cost(costs, [], [[0, 0, None], [0, 1, None], [1, 0, 0]]) == 5
+    assert least_cost(costs, [], every) is None

@@ -167,6 +167,7 @@ def test_noise_that_takes_too_many_cases_in_sql_is_refused() -> None:
 def test_a_column_called_like_the_noise_is_kept() -> None:
     frame = pd.DataFrame({"noise_0": ["a", "b"] * 50, "x": ["a", "b"] * 50})
     mask = ao.RandomizedResponse(epsilon=1, domain=["a", "b"], seed=1)
-    duckdb.register("people", frame)
     sql = ao.masks.Configuration({"x": mask}).to_sql("duckdb", "people", list(frame))
-    assert duckdb.sql(sql).df()["noise_0"].tolist() == ["a", "b"] * 50
+    with duckdb.connect() as connection:
+        connection.register("people", frame)
+        assert connection.sql(sql).df()["noise_0"].tolist() == ["a", "b"] * 50

@@ -82,7 +82,7 @@ def require_room(masks: Mapping[str, NoiseMask]) -> None:
     cases = 0
     for attribute, mask in masks.items():
         with naming(attribute):
-            cases += _n_cases(mask)
+            cases += n_cases(mask)
             if cases > _MOST_CASES:
                 raise MaskError(
                     f"{mask!r} makes it {cases:,} cases in SQL, and there is room for {_MOST_CASES:,}: mask "
@@ -91,7 +91,7 @@ def require_room(masks: Mapping[str, NoiseMask]) -> None:
                 )
 
 
-def _n_cases(mask: NoiseMask) -> int:
+def n_cases(mask: NoiseMask) -> int:
     """Return how many cases noise takes in SQL; none before it is fitted, which is refused elsewhere."""
     if not mask.declared:
         return 0
@@ -144,15 +144,8 @@ def _(mask: RandomizedResponse, column: SqlColumn) -> str:
 
 @_noisy.register
 def _(mask: AddNoise, column: SqlColumn) -> str:
-    low, high = mask.bounds()
-    own = f"least(greatest({column.sql}, {low}), {high})"
-    if low == high:
-        return _typed(f"CASE WHEN {column.present} THEN {low} END", "BIGINT")
     thresholds, drawn = _added(mask)
-    noise = steps(column.noise, [literal(t) for t in thresholds], [str(k) for k in drawn])
-    return _typed(
-        f"CASE WHEN {column.present} THEN least(greatest({own} + {noise}, {low}), {high}) END", "BIGINT"
-    )
+    return shifted(mask, column, steps(column.noise, list(map(literal, thresholds)), list(map(str, drawn))))
 
 
 @_noisy.register
@@ -168,6 +161,17 @@ def _(mask: Pram, column: SqlColumn) -> str:
         is_value = f"NOT ({column.present})" if value is None else f"{column.key} = {literal(value)}"
         cases.append(f"WHEN {is_value} THEN {drawn}")
     return _typed(f"CASE {' '.join(cases)} END", sql_type)
+
+
+def shifted(mask: AddNoise, column: SqlColumn, noise: str) -> str:
+    """Return the values of a column with noise added, within the range of the mask.
+
+    They are counted from its lower end, so that no sum leaves 64 bits.
+    """
+    low, high = mask.bounds()
+    own = f"CAST(least(greatest({column.sql}, {low}), {high}) AS BIGINT) - {low}"
+    within = f"{low} + least(greatest({own} + {noise}, 0), {high - low})"
+    return _typed(f"CASE WHEN {column.present} THEN {within} END", "BIGINT")
 
 
 def _added(mask: AddNoise) -> tuple[list[float], list[int]]:

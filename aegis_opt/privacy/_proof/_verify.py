@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aegis_opt._options import number
 from aegis_opt._progress import Progress, reporting
 from aegis_opt.errors import CertificateError
 from aegis_opt.masks import Grouping
@@ -26,7 +27,11 @@ from aegis_opt.privacy._written import rule_text, written_label
 Part = tuple[int, ...]
 """Candidates of an attribute whose join is meant."""
 
+TIME_LIMIT = 300.0
+"""The seconds that a verification may take if none are given: certificates come from strangers."""
+_MOST_WAYS = 2**22  # that satisfy clauses, all together: the integer program then takes 1.2 GB
 _MOST_DIGITS = 12
+_NONE = np.empty(0, dtype=np.int64)
 _EXACT = 2.0**52  # the sum of the largest losses stays below, in units
 _NOISE = 1e-6  # relative, of that sum: where it is so close to the bound, both numbers of digits are right
 _LAST_DIGITS = 2.0**-45  # relative, of a measure: two losses are differences of values of this size
@@ -77,7 +82,11 @@ class Verification:
 
 
 def verify_certificate(
-    certificate: object, source: object, progress: Progress | bool | None = None
+    certificate: object,
+    source: object,
+    progress: Progress | bool | None = None,
+    *,
+    time_limit: float | None = TIME_LIMIT,
 ) -> Verification:
     """Verify a certificate against the table, without any code of the search.
 
@@ -99,6 +108,8 @@ def verify_certificate(
         The table that was searched.
     progress : bool or callable, optional
         True shows how far the work is; a function is called with (what, done, of how many).
+    time_limit : float, optional
+        Seconds after which the verification is given up, once the table is read; None for no limit.
 
     Returns
     -------
@@ -107,7 +118,8 @@ def verify_certificate(
     Raises
     ------
     CertificateError
-        If the file is no certificate, its digest does not match, or it proves nothing about this table.
+        If the file is no certificate, its digest does not match, it proves nothing about this table, or that
+        was not decided within the time limit.
 
     Examples
     --------
@@ -119,6 +131,8 @@ def verify_certificate(
     0
     """
     started = time.perf_counter()
+    if time_limit is not None:
+        time_limit = number("time_limit", time_limit, above=0, unit="seconds")
     if isinstance(certificate, Certificate):
         certificate = {**certificate.document, "digest": certificate.digest}
     stated = read_statement(certificate)
@@ -130,20 +144,44 @@ def verify_certificate(
     with reporting(progress, "verifying") as report:
         try:
             table = open_table(source, stated)
-            return _Verifier(stated, table, report or (lambda *_: None)).verify(started)
+            return _verified(stated, table, report, time_limit, started)
         except MemoryError:
             raise CertificateError(
                 "verifying the certificate takes more memory than this process may use: allow it more"
             ) from None
 
 
+def _verified(
+    stated: Statement,
+    table: CertifiedTable,
+    report: Progress | None,
+    time_limit: float | None,
+    started: float,
+) -> Verification:
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+
+    def look(what: str, done: int, of: int) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError
+        if report is not None:
+            report(what, done, of)
+
+    try:
+        return _Verifier(stated, table, look, end).verify(started)
+    except TimeoutError:
+        raise CertificateError(
+            f"whether the certificate is a proof was not decided within {time_limit:g} s: allow it more time "
+            "(time_limit; --time-limit on the command line)"
+        ) from None
+
+
 class _Verifier:
     """The table, and what was found out about its candidates."""
 
     def __init__(
-        self, stated: Statement, table: CertifiedTable, report: Callable[[str, int, int], None]
+        self, stated: Statement, table: CertifiedTable, report: Callable[[str, int, int], None], end: float
     ) -> None:
-        self.stated, self.table, self.report = stated, table, report
+        self.stated, self.table, self.report, self.end = stated, table, report, end
         self.whole = table.whole()
         self.order = None if stated.order is None else np.array(stated.order, dtype=np.int64)
         if self.order is not None and sorted(stated.order or ()) != list(range(table.n_sensitive)):
@@ -154,7 +192,7 @@ class _Verifier:
         ]
         self.rounding = 0.0  # of the measure itself, all attributes together
         self._joins: dict[tuple[int, Part], IntArray] = {}
-        self._ways: dict[tuple[int, bytes], list[int]] = {}
+        self._ways: dict[tuple[int, bytes], IntArray] = {}
         self._distinct: dict[int, tuple[IntArray, IntArray]] = {}
 
     def verify(self, started: float) -> Verification:
@@ -168,20 +206,27 @@ class _Verifier:
                 f"its winner violates the rules: {suppressed:,} records would have to be suppressed, and "
                 f"{stated.limit:,} may be"
             )
-        clauses = []
-        for number, clause in enumerate(stated.clauses):
-            self.report(f"clause {number + 1}", number, len(stated.clauses))
-            self._check_clause(number, clause)
-            clauses.append(self._all_ways(clause))
-        for number, point in enumerate(stated.rejected):
-            violating = self._violating_records(
-                stated.rules, [(i, (c,)) for i, c in zip(quasi, point, strict=True)]
-            )
-            if violating <= stated.limit:
-                raise _no_proof(f"its rejected configuration {number} satisfies the rules")
-            clauses.append(self._others(point))
-        self.report("solving the integer program", len(stated.clauses), len(stated.clauses))
-        least = least_cost([own.costs for own in stated.attributes], clauses)
+        clauses, n_ways, steps = [], 0, len(stated.clauses) + len(stated.rejected)
+        for place, clause in enumerate(stated.clauses):
+            self.report(f"clause {place + 1}", place, steps)
+            self._check_clause(place, clause)
+            ways = self._all_ways(clause)
+            n_ways += sum(map(len, ways))
+            if n_ways > _MOST_WAYS:
+                raise CertificateError(
+                    f"the clauses of the certificate list more than {_MOST_WAYS:,} candidates that satisfy "
+                    "them, and there is no room for more: have it made for fewer candidates"
+                )
+            clauses.append(ways)
+        rejected: list[list[int | None]] = []
+        for place, point in enumerate(stated.rejected):
+            self.report(f"rejected configuration {place + 1}", len(stated.clauses) + place, steps)
+            choice = dict(zip(quasi, point, strict=True))
+            if self._violating_records(stated.rules, [(i, (c,)) for i, c in choice.items()]) <= stated.limit:
+                raise _no_proof(f"its rejected configuration {place} satisfies the rules")
+            rejected.append([choice.get(i) for i in range(len(stated.attributes))])
+        self.report("solving the integer program", steps, steps)
+        least = least_cost([own.costs for own in stated.attributes], clauses, rejected, self.end)
         if least is None or least < stated.cost:
             raise _no_proof(
                 "its clauses do not rule out a cheaper configuration"
@@ -267,21 +312,14 @@ class _Verifier:
         if not counts.any() or not self._violates(self.monotone, counts)[0]:
             raise _no_proof(f"the witness of its clause {number} violates no rule")
 
-    def _all_ways(self, clause: StatedClause) -> list[Sequence[int]]:
+    def _all_ways(self, clause: StatedClause) -> list[IntArray]:
         """Return the candidates of every attribute that satisfy a clause."""
-        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
+        ways = [_NONE] * len(self.stated.attributes)
         for i, part in zip(self.stated.quasi, clause.point, strict=True):
             ways[i] = self._coarser(i, part)
         return ways
 
-    def _others(self, point: Sequence[int]) -> list[Sequence[int]]:
-        """Return the candidates by which a configuration differs from a rejected one."""
-        ways: list[Sequence[int]] = [()] * len(self.stated.attributes)
-        for i, c in zip(self.stated.quasi, point, strict=True):
-            ways[i] = [a for a in range(len(self.stated.attributes[i].masks)) if a != c]
-        return ways
-
-    def _coarser(self, i: int, part: Part) -> list[int]:
+    def _coarser(self, i: int, part: Part) -> IntArray:
         """Return the candidates that do not refine a join: some group of theirs meets two of its groups."""
         joined = pd.factorize(self._groups(i, part))[0].astype(np.int64)
         same = (i, joined.tobytes())
@@ -291,7 +329,7 @@ class _Verifier:
             one = np.zeros_like(partitions)
             np.put_along_axis(one, partitions, np.broadcast_to(joined, partitions.shape), axis=1)
             coarser = (np.take_along_axis(one, partitions, axis=1) != joined).any(axis=1)
-            self._ways[same] = np.flatnonzero(coarser[of]).tolist()
+            self._ways[same] = np.flatnonzero(coarser[of])
         return self._ways[same]
 
     def _partitions(self, i: int) -> tuple[IntArray, IntArray]:
