@@ -50,9 +50,9 @@ from aegis_opt.summary import (
     Summaries,
     Summary,
 )
-from aegis_opt.summary._file import MOST_BYTES
 from aegis_opt.summary._identifiers import warning_about_identifiers
 from aegis_opt.summary._restricted import restricted_summary
+from aegis_opt.summary._sizes import MOST_BYTES
 
 _LOG = logging.getLogger(__name__)
 

@@ -25,7 +25,9 @@ from aegis_opt.advisor._numbers import privacy_columns
 from aegis_opt.advisor._require import excluded_frame
 from aegis_opt.errors import AdviceError, InvalidInput, SummaryError
 from aegis_opt.summary import AnySummary, ScoreSummary
-from aegis_opt.summary._file import MOST_BYTES, MOST_ITEMS, document_of, one_summary_of_document
+from aegis_opt.summary._document import document_of
+from aegis_opt.summary._read_document import one_summary_of_document
+from aegis_opt.summary._sizes import MOST_BYTES, MOST_ITEMS
 
 FORMAT = "aegis-opt-advice"
 VERSION = 1

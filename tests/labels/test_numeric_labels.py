@@ -188,7 +188,7 @@ def test_bins_are_the_same_classes_on_every_path(source: Any, bins: Any) -> None
 
 def replaced(summary: ao.Summary) -> Any:
     """The summary as a file without its scores, whose last digits may differ."""
-    from aegis_opt.summary._file import document_of
+    from aegis_opt.summary._document import document_of
 
     return {key: value for key, value in document_of(summary).items() if key != "numbers"}
 

@@ -128,7 +128,7 @@ def test_labels_of_a_file_share_its_ceilings(tmp_path: Path, monkeypatch: pytest
     made = ao.summarize(table(), ["health", "rich"], MASKS)
     made.save(tmp_path / "s.json")
     groups = [sum(a.n_values * len(a.tables) for a in made[label].attributes.values()) for label in made]
-    monkeypatch.setattr("aegis_opt.summary._file.MOST_GROUPS", sum(groups) - 1)
+    monkeypatch.setattr("aegis_opt.summary._sizes.MOST_GROUPS", sum(groups) - 1)
     for call in (lambda: ao.Summary.load(tmp_path / "s.json"), lambda: made.save(tmp_path / "again.json")):
         with pytest.raises(ao.errors.SummaryError, match=r"group .* values together"):
             call()

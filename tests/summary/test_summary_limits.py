@@ -14,7 +14,7 @@ import pytest
 
 from aegis_opt.advisor import advise
 from aegis_opt.errors import SummaryError
-from aegis_opt.summary import AttributeSummary, MaskedTable, Summary, _file
+from aegis_opt.summary import AttributeSummary, MaskedTable, Summary, _file, _sizes
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def large(n_values: int, tables: int = 1, attributes: int = 1) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (large(_file.MOST_VALUES + 1), "'a0' has 5000001 values; at most 5,000,000 are read"),
+        (large(_sizes.MOST_VALUES + 1), "'a0' has 5000001 values; at most 5,000,000 are read"),
         (large(1_000_000, attributes=6), "12,000,000 values times classes; at most 10,000,000"),
         (large(1_000_000, tables=21), "21,000,000 values together; at most 20,000,000"),
     ],
@@ -139,9 +139,10 @@ def test_sizes_that_a_few_bytes_claim_have_a_ceiling(tmp_path: Path, content: An
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     summary = load(tmp_path, document())
-    for ceiling in ("MOST_BYTES", "MOST_ITEMS", "MOST_VALUES", "MOST_CELLS", "MOST_GROUPS"):
+    ceilings = {_file: ("MOST_BYTES", "MOST_ITEMS"), _sizes: ("MOST_VALUES", "MOST_CELLS", "MOST_GROUPS")}
+    for module, ceiling in ((module, ceiling) for module, own in ceilings.items() for ceiling in own):
         with monkeypatch.context() as patched:
-            patched.setattr(_file, ceiling, 7)
+            patched.setattr(module, ceiling, 7)
             with pytest.raises(SummaryError, match=r"\b7\b"):
                 summary.save(tmp_path / "again.json")
     assert not (tmp_path / "again.json").exists()
