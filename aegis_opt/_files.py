@@ -143,7 +143,7 @@ def read_bytes(
             refused = "is empty: check its path, or get a whole copy"
         else:
             with open(path, "rb") as file:
-                data = file.read(most + 1)
+                data = file.read(min(about.st_size, most) + 1)  # memory is taken for all that is asked for
     except OSError as reason:
         refused = f"cannot be read ({reason.strerror}): check its path and rights"
     except ValueError as reason:  # such as a path with a null character

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,19 @@ def test_text_in_another_encoding_is_refused_and_a_byte_order_mark_is_not(
         with pytest.raises(ao.AegisError):
             READERS[name](write(tmp_path, name, data))
     READERS[name](write(tmp_path, name, b"\xef\xbb\xbf" + whole[name]))
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if not name.startswith("t.")])
+def test_a_small_file_takes_little_memory(whole: dict[str, bytes], name: str, tmp_path: Path) -> None:
+    """Reading asked for as much memory as the largest file takes: 256 MB, which a process may not have."""
+    path = write(tmp_path, name, whole[name])
+    READERS[name](path)  # what is imported and kept
+    tracemalloc.start()
+    try:
+        READERS[name](path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", PACKED)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
-from aegis_opt.sources._csv_header import CsvHeader
+from aegis_opt.sources._csv_header import CsvHeader, check_unpacks
 from aegis_opt.sources._names import quoted, quoted_text
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
@@ -83,8 +83,11 @@ class CsvTable(SourceTable):
 
     @cached_property
     def _headers(self) -> list[CsvHeader]:
-        """What the first line of each file says."""
-        return [CsvHeader.of(path, self.separator) for path in self.paths]
+        """What the first line of each file says; what follows it can be unpacked."""
+        headers = [CsvHeader.of(path, self.separator) for path in self.paths]
+        for path in self.paths:
+            check_unpacks(path)
+        return headers
 
     def select(
         self, connection: Connection, positions: Sequence[int], as_text: Collection[int] = ()

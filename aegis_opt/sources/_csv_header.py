@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,8 @@ MOST_COLUMNS = 100_000
 
 _PIECE = 2**20  # characters that are looked at together
 _SEPARATORS = (",", ";", "\t", "|")
+_DAMAGED = (OSError, EOFError, zlib.error)
+"""What reading a file raises that is cut short or damaged, plain or packed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class CsvHeader:
                     found.append(cls._read(file, candidate))
             except csv.Error as error:  # quotes may make sense with another separator
                 errors.append(error)
-            except (OSError, EOFError) as error:
+            except _DAMAGED as error:
                 raise _unreadable(path, error) from error
         if not found:
             raise _unreadable(path, errors[0]) from errors[0]
@@ -94,6 +97,20 @@ class CsvHeader:
             for _ in range(self.n_lines):
                 file.readline()
             return any(map(str.strip, iter(partial(file.read, _PIECE), "")))
+
+
+def check_unpacks(path: str) -> None:
+    """Refuse a packed file that is damaged: DuckDB does not compare its records with their checksum."""
+    if not path.lower().endswith(".gz"):
+        return
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(_PIECE):
+                pass
+    except _DAMAGED as error:
+        raise SourceError(
+            f"{path} cannot be unpacked ({error}): the file is damaged or cut short; get a whole copy"
+        ) from error
 
 
 def _has_mark(path: str) -> bool:

@@ -95,3 +95,26 @@ def test_a_header_of_too_many_columns_is_refused_before_the_engine_takes_memory(
     path.write_text(",".join(f"{i:x}" for i in range(100_001)) + "\n1\n")
     with pytest.raises(SourceError, match="has 100,001 columns; of a CSV file at most 100,000 are read"):
         columns(path)
+
+
+def test_a_damaged_packed_file_is_refused_wherever_the_damage_is(tmp_path):
+    """DuckDB alone compares no checksum: a changed bit gave other values, without a word."""
+    path = tmp_path / "people.csv.gz"
+    rows = "".join(f"{i % 97},{'ab'[i % 2]}\n" for i in range(300))
+    for level in (0, 9):
+        whole = gzip.compress(f"age,y\n{rows}".encode(), compresslevel=level, mtime=0)
+        for place in range(10, len(whole), len(whole) // 40):
+            damaged = bytearray(whole)
+            damaged[place] ^= 4
+            path.write_bytes(damaged)
+            for read in (columns, lambda source: scan(source, "y")):
+                with pytest.raises(SourceError, match=r"people\.csv\.gz"):
+                    read(path)
+            with pytest.raises(SourceError, match=r"people\.csv\.gz"):
+                apply_configuration(path, {"age": Suppress()})
+
+
+def test_a_packed_file_of_several_members_is_read_whole(tmp_path):
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(b"".join(map(gzip.compress, (b"x,y\n", b"1,a\n2", b"", b",b\n"))))
+    assert apply_configuration(path, {"y": Suppress()})["x"].tolist() == [1, 2]
