@@ -116,6 +116,25 @@ def test_folders_and_pipes_in_place_of_files_are_refused(name: str, tmp_path: Pa
             READERS[name](path)
 
 
+def test_paths_may_be_bytes_as_those_of_a_listed_folder(tmp_path: Path) -> None:
+    """`os.scandir` of a folder that is given as bytes lists such paths: they raised `TypeError`."""
+    example = ao.datasets.worked_example()
+    assert example.configurations is not None
+    summary = ao.summarize(example.frame, example.label, example.configurations)
+    summary.save(tmp_path / "s.json")
+    ao.save_configurations(example.configurations, tmp_path / "c.json")
+    example.frame.to_csv(tmp_path / "t.csv", index=False)
+    listed: dict[str, Any] = {os.fsdecode(entry.name): entry for entry in os.scandir(os.fsencode(tmp_path))}
+    assert ao.Summary.load(listed["s.json"]) == summary
+    summary.save(listed["s.json"])
+    ao.save_configurations(ao.load_configurations(listed["c.json"]), listed["c.json"])
+    assert ao.summarize(listed["t.csv"], example.label, listed["c.json"]) == summary
+    chosen = example.configurations["young-old"]
+    assert ao.apply_configuration(example.frame, chosen, output=listed["t.csv"]) == tmp_path / "t.csv"
+    with pytest.raises(ao.AegisError, match="path must be a path, not bytes"):
+        ao.datasets.adult(b"t.csv")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("odd", ODD_PATHS)
 @pytest.mark.parametrize("name", READERS)
 def test_paths_that_no_file_can_have_are_refused(name: str, odd: str) -> None:

@@ -118,3 +118,27 @@ def test_a_packed_file_of_several_members_is_read_whole(tmp_path):
     path = tmp_path / "people.csv.gz"
     path.write_bytes(b"".join(map(gzip.compress, (b"x,y\n", b"1,a\n2", b"", b",b\n"))))
     assert apply_configuration(path, {"y": Suppress()})["x"].tolist() == [1, 2]
+
+
+NOTE = "a,1\nb,0\n" * 5000 + "c"  # a field whose lines look like records
+
+
+def test_a_large_file_of_quoted_line_breaks_is_read(tmp_path):
+    """A thread of DuckDB that begins within such a field reads its lines as records: the file was refused."""
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + f'"{NOTE}",1\nd,0\n' * 300)
+    counts = scan(path, "y").attributes["x"]
+    assert counts.domain.to_list() == [NOTE, "d"]
+    assert counts.table.tolist() == [[0, 300], [300, 0]]
+    assert apply_configuration(path, {"y": Suppress()})["x"].tolist() == [NOTE, "d"] * 300
+
+
+@pytest.mark.parametrize("end", ['3,"0\n', '3,0\n"', '"\n2,1\n', "3\n", "3,1,2\n"])
+@pytest.mark.parametrize("records", ["1,0\n", f'"{NOTE}",1\n' * 300], ids=["small", "large"])
+def test_one_thread_loses_no_record_of_a_file_with_a_quote_that_is_not_closed(tmp_path, records, end):
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + records + end)
+    with pytest.raises(SourceError, match=r"people\.csv"):
+        scan(path, "y")
+    with pytest.raises(SourceError, match=r"people\.csv"):
+        apply_configuration(path, {"y": Suppress()})
