@@ -143,7 +143,7 @@ def read_bytes(
             refused = "is empty: check its path, or get a whole copy"
         else:
             with open(path, "rb") as file:
-                data = file.read(most + 1)
+                data = file.read(min(about.st_size, most) + 1)  # memory is taken for all that is asked for
     except OSError as reason:
         refused = f"cannot be read ({reason.strerror}): check its path and rights"
     except ValueError as reason:  # such as a path with a null character
@@ -273,7 +273,7 @@ def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     check_path(path, OutputError)
     try:
-        target = Path(os.path.realpath(path))
+        target = Path(os.fsdecode(os.path.realpath(path)))
         if target.is_symlink():  # leads to itself
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -283,4 +283,6 @@ def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         way_out = "free some space, or choose another place" if full else "choose another place"
-        raise OutputError(f"{Path(path)} cannot be written: {error.strerror or error}; {way_out}") from error
+        raise OutputError(
+            f"{Path(os.fsdecode(path))} cannot be written: {error.strerror or error}; {way_out}"
+        ) from error

@@ -280,7 +280,7 @@ def path_of(name: str, value: object, way_out: str = "give it as text or as a pa
     if not isinstance(value, str | os.PathLike):
         raise InvalidOption(f"{name} must be a path, not {type(value).__name__}: {way_out}")
     check_path(value)
-    return Path(value)
+    return Path(os.fsdecode(value))  # that of an os.DirEntry may be bytes
 
 
 def is_whole(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,19 @@ def test_text_in_another_encoding_is_refused_and_a_byte_order_mark_is_not(
     READERS[name](write(tmp_path, name, b"\xef\xbb\xbf" + whole[name]))
 
 
+@pytest.mark.parametrize("name", [name for name in READERS if not name.startswith("t.")])
+def test_a_small_file_takes_little_memory(whole: dict[str, bytes], name: str, tmp_path: Path) -> None:
+    """Reading asked for as much memory as the largest file takes: 256 MB, which a process may not have."""
+    path = write(tmp_path, name, whole[name])
+    READERS[name](path)  # what is imported and kept
+    tracemalloc.start()
+    try:
+        READERS[name](path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("name", PACKED)
 def test_packed_files_that_are_cut_short_or_go_on_are_refused(
     whole: dict[str, bytes], name: str, tmp_path: Path
@@ -100,6 +114,25 @@ def test_folders_and_pipes_in_place_of_files_are_refused(name: str, tmp_path: Pa
     for path in (tmp_path / "folder" / name, tmp_path / name):
         with pytest.raises(ao.AegisError):
             READERS[name](path)
+
+
+def test_paths_may_be_bytes_as_those_of_a_listed_folder(tmp_path: Path) -> None:
+    """`os.scandir` of a folder that is given as bytes lists such paths: they raised `TypeError`."""
+    example = ao.datasets.worked_example()
+    assert example.configurations is not None
+    summary = ao.summarize(example.frame, example.label, example.configurations)
+    summary.save(tmp_path / "s.json")
+    ao.save_configurations(example.configurations, tmp_path / "c.json")
+    example.frame.to_csv(tmp_path / "t.csv", index=False)
+    listed: dict[str, Any] = {os.fsdecode(entry.name): entry for entry in os.scandir(os.fsencode(tmp_path))}
+    assert ao.Summary.load(listed["s.json"]) == summary
+    summary.save(listed["s.json"])
+    ao.save_configurations(ao.load_configurations(listed["c.json"]), listed["c.json"])
+    assert ao.summarize(listed["t.csv"], example.label, listed["c.json"]) == summary
+    chosen = example.configurations["young-old"]
+    assert ao.apply_configuration(example.frame, chosen, output=listed["t.csv"]) == tmp_path / "t.csv"
+    with pytest.raises(ao.AegisError, match="path must be a path, not bytes"):
+        ao.datasets.adult(b"t.csv")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("odd", ODD_PATHS)

@@ -166,7 +166,7 @@ def true_deviation(
 def _name_of(source: Any) -> str:
     if not isinstance(source, str | os.PathLike):
         return "data"
-    path = Path(source)
+    path = Path(os.fsdecode(source))
     stem = path.name.split(".")[0]
     return path.absolute().parent.name if stem == "data" else stem
 

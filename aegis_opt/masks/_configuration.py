@@ -407,7 +407,7 @@ def load_configurations(path: str | Path) -> Configurations:
 def as_configurations(given: object) -> Configurations:
     """Return the configurations that a caller gave as such, as a mapping or as the path of a file."""
     if isinstance(given, str | os.PathLike):
-        given = load_configurations(Path(given))
+        given = load_configurations(path_of("configurations", given))
     if not isinstance(given, Configurations):
         if not isinstance(given, Mapping):
             raise ConfigurationError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,9 @@ def read_document(path: str | Path) -> Any:
         raise ConfigurationError(f"{str(path)!r}: {error}") from error
 
 
-def write_document(document: Any, path: str | Path) -> None:
+def write_document(document: Any, path: str | os.PathLike[str]) -> None:
     """Write a JSON or YAML file, chosen by its ending, whole or not at all."""
-    path = Path(path)
+    path = Path(os.fsdecode(path))
     _check_ending(path)
     if path.suffix.lower() in _YAML:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None)

@@ -439,7 +439,7 @@ def _output_path(output: object) -> Path:
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
     check_path(output, OutputError)
-    path = Path(output).expanduser()
+    path = Path(os.path.expanduser(os.fsdecode(output)))  # as of a source: ~name of nobody is a folder
     if not path.name.lower().endswith(ENDINGS):
         raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")
     return path

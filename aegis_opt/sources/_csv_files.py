@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from aegis_opt.errors import SourceError
-from aegis_opt.sources._csv_header import CsvHeader
+from aegis_opt.sources._csv_header import CsvHeader, check_unpacks
 from aegis_opt.sources._names import quoted, quoted_text
 from aegis_opt.sources._tables import SourceTable, with_partitions
 
@@ -83,8 +84,11 @@ class CsvTable(SourceTable):
 
     @cached_property
     def _headers(self) -> list[CsvHeader]:
-        """What the first line of each file says."""
-        return [CsvHeader.of(path, self.separator) for path in self.paths]
+        """What the first line of each file says; what follows it can be unpacked."""
+        headers = [CsvHeader.of(path, self.separator) for path in self.paths]
+        for path in self.paths:
+            check_unpacks(path)
+        return headers
 
     def select(
         self, connection: Connection, positions: Sequence[int], as_text: Collection[int] = ()
@@ -97,7 +101,7 @@ class CsvTable(SourceTable):
         if len(self.paths) > 1:
             paths = ", ".join(map(quoted_text, self.paths))
             chosen.append(f'CAST(list_position([{paths}], "file name") - 1 AS INTEGER) AS file')
-        connection.execute(f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM {self._files(fields)}")
+        self._read(connection, f"CREATE TABLE texts AS SELECT {', '.join(chosen)} FROM", fields)
         self._check_none_lost(connection)
         every_name = [*names, *self.partitions]
         untyped = {i: str(every_name[p]) for i, p in enumerate(positions) if p not in as_text}
@@ -109,7 +113,32 @@ class CsvTable(SourceTable):
         connection.execute(f"CREATE TABLE source AS SELECT {', '.join(typed)} FROM texts; DROP TABLE texts")
         return connection.table("source")
 
-    def _files(self, fields: Sequence[str]) -> str:
+    def _read(self, connection: Connection, into: str, fields: Sequence[str]) -> None:
+        """Parse the files by all threads; where that fails, by one.
+
+        A thread that begins within a quoted field takes a line break in it for the end of a record. DuckDB
+        sees that threads disagree, and refuses large files that are sound. One thread alone drops a quoted
+        field that never ends, so its records are counted again.
+        """
+        from aegis_opt._native import duckdb
+
+        try:
+            connection.execute(f"{into} {self._files(fields)}")
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException):
+            connection.execute(f"{into} {self._files(fields, parallel=False)}")
+            read = connection.execute("SELECT count(*) FROM texts").fetchall()[0][0]
+            if read != self._n_records():
+                raise
+
+    def _n_records(self) -> int | None:
+        """Return how many records the files have; None where their quotes or lines are odd."""
+        pairs = zip(self.paths, self._headers, strict=True)
+        try:
+            return sum(header.n_records(path) for path, header in pairs)
+        except csv.Error:
+            return None
+
+    def _files(self, fields: Sequence[str], *, parallel: bool = True) -> str:
         """Return the SQL that reads the files, every field as text.
 
         How lines end is told: DuckDB takes the first line break for it, though it be part of a quoted name.
@@ -126,6 +155,7 @@ class CsvTable(SourceTable):
             "filename": "'file name'",
             "hive_partitioning": "true" if self.partitions else "false",
             "hive_types_autocast": "false",
+            "parallel": str(parallel).lower(),
         }
         readers = []
         for line_end, group in groupby(

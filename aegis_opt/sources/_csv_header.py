@@ -6,11 +6,13 @@ import codecs
 import csv
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TextIO, cast
 
+from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.errors import SourceError
 
 MOST_CHARACTERS = 2**24
@@ -20,7 +22,10 @@ MOST_COLUMNS = 100_000
 """Names in the header of a CSV file."""
 
 _PIECE = 2**20  # characters that are looked at together
+_TOGETHER = 10_000  # records that are counted between looks for Ctrl-C
 _SEPARATORS = (",", ";", "\t", "|")
+_DAMAGED = (OSError, EOFError, zlib.error)
+"""What reading a file raises that is cut short or damaged, plain or packed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class CsvHeader:
                     found.append(cls._read(file, candidate))
             except csv.Error as error:  # quotes may make sense with another separator
                 errors.append(error)
-            except (OSError, EOFError) as error:
+            except _DAMAGED as error:
                 raise _unreadable(path, error) from error
         if not found:
             raise _unreadable(path, errors[0]) from errors[0]
@@ -88,12 +93,36 @@ class CsvHeader:
         last = lines[-1] if lines else ""
         return cls(names, separator, last[len(last.rstrip("\r\n")) :], len(lines))
 
+    def n_records(self, path: str) -> int:
+        """Count the records, one by one; `csv.Error` says that a quote is not closed, or a field too long."""
+        found = -1  # the header is no record
+        with _open(path) as file:
+            for i, row in enumerate(csv.reader(file, delimiter=self.separator, strict=True)):
+                found += bool(row) or len(self.names) == 1  # an empty line is a missing value of one column
+                if i % _TOGETHER == 0:
+                    look_for_ctrl_c()
+        return found
+
     def has_more(self, path: str) -> bool:
         """Whether anything but blank lines follows the header."""
         with _open(path) as file:
             for _ in range(self.n_lines):
                 file.readline()
             return any(map(str.strip, iter(partial(file.read, _PIECE), "")))
+
+
+def check_unpacks(path: str) -> None:
+    """Refuse a packed file that is damaged: DuckDB does not compare its records with their checksum."""
+    if not path.lower().endswith(".gz"):
+        return
+    try:
+        with gzip.open(path, "rb") as file:
+            while file.read(_PIECE):
+                pass
+    except _DAMAGED as error:
+        raise SourceError(
+            f"{path} cannot be unpacked ({error}): the file is damaged or cut short; get a whole copy"
+        ) from error
 
 
 def _has_mark(path: str) -> bool:

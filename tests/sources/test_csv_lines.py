@@ -95,3 +95,50 @@ def test_a_header_of_too_many_columns_is_refused_before_the_engine_takes_memory(
     path.write_text(",".join(f"{i:x}" for i in range(100_001)) + "\n1\n")
     with pytest.raises(SourceError, match="has 100,001 columns; of a CSV file at most 100,000 are read"):
         columns(path)
+
+
+def test_a_damaged_packed_file_is_refused_wherever_the_damage_is(tmp_path):
+    """DuckDB alone compares no checksum: a changed bit gave other values, without a word."""
+    path = tmp_path / "people.csv.gz"
+    rows = "".join(f"{i % 97},{'ab'[i % 2]}\n" for i in range(300))
+    for level in (0, 9):
+        whole = gzip.compress(f"age,y\n{rows}".encode(), compresslevel=level, mtime=0)
+        for place in range(10, len(whole), len(whole) // 40):
+            damaged = bytearray(whole)
+            damaged[place] ^= 4
+            path.write_bytes(damaged)
+            for read in (columns, lambda source: scan(source, "y")):
+                with pytest.raises(SourceError, match=r"people\.csv\.gz"):
+                    read(path)
+            with pytest.raises(SourceError, match=r"people\.csv\.gz"):
+                apply_configuration(path, {"age": Suppress()})
+
+
+def test_a_packed_file_of_several_members_is_read_whole(tmp_path):
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(b"".join(map(gzip.compress, (b"x,y\n", b"1,a\n2", b"", b",b\n"))))
+    assert apply_configuration(path, {"y": Suppress()})["x"].tolist() == [1, 2]
+
+
+NOTE = "a,1\nb,0\n" * 5000 + "c"  # a field whose lines look like records
+
+
+def test_a_large_file_of_quoted_line_breaks_is_read(tmp_path):
+    """A thread of DuckDB that begins within such a field reads its lines as records: the file was refused."""
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + f'"{NOTE}",1\nd,0\n' * 300)
+    counts = scan(path, "y").attributes["x"]
+    assert counts.domain.to_list() == [NOTE, "d"]
+    assert counts.table.tolist() == [[0, 300], [300, 0]]
+    assert apply_configuration(path, {"y": Suppress()})["x"].tolist() == [NOTE, "d"] * 300
+
+
+@pytest.mark.parametrize("end", ['3,"0\n', '3,0\n"', '"\n2,1\n', "3\n", "3,1,2\n"])
+@pytest.mark.parametrize("records", ["1,0\n", f'"{NOTE}",1\n' * 300], ids=["small", "large"])
+def test_one_thread_loses_no_record_of_a_file_with_a_quote_that_is_not_closed(tmp_path, records, end):
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + records + end)
+    with pytest.raises(SourceError, match=r"people\.csv"):
+        scan(path, "y")
+    with pytest.raises(SourceError, match=r"people\.csv"):
+        apply_configuration(path, {"y": Suppress()})

@@ -52,6 +52,13 @@ def test_a_masked_file_is_written_into_the_home_folder(ending):
     assert path.exists()
 
 
+@pytest.mark.usefixtures("home")
+def test_a_tilde_before_the_name_of_nobody_is_part_of_a_name(ending):
+    path = apply_configuration(HERE, {"x": Suppress()}, output=f"~nobody at all/masked.{ending}")
+    assert path.parent.name == "~nobody at all"
+    assert scan(path, "y").n_records == 2
+
+
 @pytest.mark.parametrize("scheme", ["http", "https", "s3", "hf", "gs", "az", "file", "HTTP", "s3a"])
 def test_an_address_is_refused_even_where_a_folder_is_called_so(tmp_path, monkeypatch, scheme, ending):
     monkeypatch.chdir(tmp_path)
