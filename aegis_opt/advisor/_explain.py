@@ -75,31 +75,31 @@ class _FromMeasure(Mapping[str, FloatArray]):
         Those before a change: means over the attributes.
     masked, unmasked : ndarray, shape (configurations, attributes)
         The measure of each attribute as it is masked, and without a mask.
-    values : mapping of str to ndarray, shape (masks,)
+    under : mapping of str to ndarray, shape (masks,)
         The measure under each mask of each attribute.
     """
 
     scores: FloatArray
     masked: FloatArray
     unmasked: FloatArray
-    values: Mapping[str, FloatArray]
+    under: Mapping[str, FloatArray]
 
     def __getitem__(self, attribute: str) -> FloatArray:
         return self.of(attribute, slice(None))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.values)
+        return iter(self.under)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.under)
 
     def of(self, attribute: str, which: slice) -> FloatArray:
         """Return the scores after the changes of an attribute's mask in some configurations."""
-        place = list(self.values).index(attribute)
-        values, unmasked = self.values[attribute], self.unmasked[which, [place]]
+        place = list(self.under).index(attribute)
+        values, unmasked = self.under[attribute], self.unmasked[which, [place]]
         after = np.broadcast_to(values, (len(unmasked), len(values)))
         change = np.column_stack([after, unmasked]) - self.masked[which, [place]]
-        return np.asarray(self.scores[which, None] + change / len(self.values))
+        return np.asarray(self.scores[which, None] + change / len(self.under))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,8 +223,8 @@ class SingleChanges:
     def _after(self, row: int, attribute: str) -> FloatArray:
         """Return the scores of one configuration after each change of an attribute's mask."""
         if isinstance(self.changed, _FromMeasure):
-            return self.changed.of(attribute, slice(row, row + 1))[0]
-        return self.changed[attribute][row]
+            return np.asarray(self.changed.of(attribute, slice(row, row + 1))[0])
+        return np.asarray(self.changed[attribute][row])
 
     def _other_label(self, configuration: str, attribute: str) -> list[bool]:
         """Say of each mask of an attribute whether it is with another masked label than a configuration's."""

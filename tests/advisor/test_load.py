@@ -150,7 +150,8 @@ def test_the_memory_of_an_advice_grows_with_its_configurations_not_with_their_sq
     assert explained[0] is not None
     assert peak < n * n * 8 / 2
     assert advice.changes is not None
-    assert advice.changes.changed["a"].shape == (n, len(advisor.summary.attributes["a"].tables) + 1)
+    (changed,) = advice.changes.changed.values()
+    assert changed.shape == (n, len(advisor.summary.attributes["a"].tables) + 1)
 
 
 def test_a_label_of_900_classes_fits_into_little_memory() -> None:
