@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """Seconds that work which was asked to stop has for it, before it is left alone."""
-_LOOK_SECONDS = 0.2  # between looks for Ctrl-C in threads other than the main one
+_LOOK_SECONDS = 0.05  # between looks for Ctrl-C in threads other than the main one
 
 
 def interruptible(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -12,16 +13,19 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
 
 import aegis_opt as ao
-from aegis_opt import _flows
+from aegis_opt import _flows, _interrupts
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
 from aegis_opt._native import ctrl_c_after
+from aegis_opt.disclosure._programs import Programs
 from aegis_opt.harness._results import _cursor
+from aegis_opt.problem._feasibility import incidence
 from aegis_opt.solvers.convex import _models
 from aegis_opt.solvers.integer import _flow
 from aegis_opt.sources._duckdb_engine import connect
@@ -301,6 +305,20 @@ def test_ctrl_c_during_a_short_query_is_no_error_of_the_query() -> None:
         raise RuntimeError("other")
 
 
+def test_a_linear_program_of_an_audit_ends_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS ran where Ctrl-C is heard after it only: for up to a minute."""
+    whole = incidence([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])], [2, 2])
+    programs = Programs(whole, np.full(4, 2.0), np.zeros(4), np.full(4, 2.0))
+    assert programs.cheapest(np.array([1.0, 0, 0, 0])) is not None
+    derive = partial(hashlib.pbkdf2_hmac, "sha256", b"", b"", 6 * 10**6)  # as deaf as HiGHS, for seconds
+    monkeypatch.setattr(programs._engine, "run", derive)
+    interrupt_soon()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        programs.cheapest(np.array([0, 1.0, 0, 0]))
+    assert time.monotonic() - begin < LIMIT
+
+
 def test_ctrl_c_while_results_are_read_is_heard() -> None:
     """A report whose results were being read ended with a traceback and exit code 1."""
     with _cursor() as connection:
@@ -392,6 +410,21 @@ def test_work_in_other_threads_gives_its_result_or_its_error_and_keeps_its_limit
         assert stopped.result() is True
 
 
+def test_threads_look_for_ctrl_c_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pressed twice in 0.2 s, Ctrl-C was handled before a thread had looked, which then went on."""
+    looked = threading.Semaphore(0)
+    monkeypatch.setattr(_interrupts, "look_for_ctrl_c", looked.release)
+    released = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        begin = time.monotonic()
+        pool.submit(interruptible, lambda: released.wait(30))
+        for _ in range(10):
+            assert looked.acquire(timeout=10)
+        took = time.monotonic() - begin
+        released.set()
+    assert took < 1.8  # ten looks took two seconds
+
+
 def test_a_main_thread_that_handles_something_else_ends_no_work() -> None:
     with ThreadPoolExecutor() as pool:
         try:
@@ -406,10 +439,8 @@ def test_a_main_thread_that_handles_something_else_ends_no_work() -> None:
         assert pool.submit(interruptible, lambda: time.sleep(0.5)).result() is None
 
 
-LOADING = """
+PRESS = """
     import signal, sys
-    import numpy, pandas, scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.special
-    import aegis_opt._native as native
 
     inside, pressed = [], []
 
@@ -420,6 +451,10 @@ LOADING = """
         elif event == "call" and inside and not pressed:
             pressed.append(frame.f_code.co_qualname)
             signal.raise_signal(signal.SIGINT)
+"""
+LOADING = """
+    import numpy, pandas, scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.special
+    import aegis_opt._native as native
 
     sys.setprofile(press)
     try:
@@ -436,10 +471,30 @@ LOADING = """
 def test_ctrl_c_while_a_library_is_loaded_is_heard_after_it(name: str) -> None:
     """OR-Tools raised ImportError; DuckDB took no notice, or ended the process."""
     ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LOADING), name], capture_output=True, text=True, check=False
+        [sys.executable, "-c", textwrap.dedent(PRESS + LOADING), name],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.stderr == ""
     assert ended.stdout.splitlines() == ["interrupted", "loaded"]
+
+
+def test_ctrl_c_while_a_command_loads_numpy_ends_it_like_any_other() -> None:
+    """It ended with exit code 1 and a traceback that told of a broken installation."""
+    code = """
+    from aegis_opt.cli import main
+
+    sys.setprofile(press)
+    sys.exit(main())
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PRESS + code), "solvers"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "aegis-opt: interrupted\n")
 
 
 def test_ctrl_c_is_heard_after_every_engine() -> None:

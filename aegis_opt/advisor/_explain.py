@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,43 @@ class Suggestion:
 
 
 @dataclass(frozen=True, eq=False)
+class _FromMeasure(Mapping[str, FloatArray]):
+    """The scores after each change, worked out when asked for: configurations times masks can be many.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (configurations,)
+        Those before a change: means over the attributes.
+    masked, unmasked : ndarray, shape (configurations, attributes)
+        The measure of each attribute as it is masked, and without a mask.
+    under : mapping of str to ndarray, shape (masks,)
+        The measure under each mask of each attribute.
+    """
+
+    scores: FloatArray
+    masked: FloatArray
+    unmasked: FloatArray
+    under: Mapping[str, FloatArray]
+
+    def __getitem__(self, attribute: str) -> FloatArray:
+        return self.of(attribute, slice(None))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.under)
+
+    def __len__(self) -> int:
+        return len(self.under)
+
+    def of(self, attribute: str, which: slice) -> FloatArray:
+        """Return the scores after the changes of an attribute's mask in some configurations."""
+        place = list(self.under).index(attribute)
+        values, unmasked = self.under[attribute], self.unmasked[which, [place]]
+        after = np.broadcast_to(values, (len(unmasked), len(values)))
+        change = np.column_stack([after, unmasked]) - self.masked[which, [place]]
+        return np.asarray(self.scores[which, None] + change / len(self.under))
+
+
+@dataclass(frozen=True, eq=False)
 class SingleChanges:
     """The score of every configuration after every change of one of its masks.
 
@@ -116,12 +153,8 @@ class SingleChanges:
         unmasked[:, [name in unknown for name in deviation.attributes]] = np.nan
         if not isinstance(summary, ProtectedSummary):  # the label stays masked: of that nothing is estimated
             unmasked[[name in summary.label_mask_of for name in deviation.configurations]] = np.nan
-        n_attributes = len(deviation.attributes)
-        changed = {}
-        for i, name in enumerate(deviation.attributes):
-            after = np.broadcast_to(values[name], (len(unmasked), len(values[name])))
-            change = np.column_stack([after, unmasked[:, i]]) - deviation.masked[:, [i]]
-            changed[name] = deviation.score[:, None] + change / n_attributes
+        own = {name: values[name] for name in deviation.attributes}
+        changed = _FromMeasure(deviation.score, deviation.masked, unmasked, own)
         return cls(Criterion.of(deviation.measure), summary, deviation.score, changed)
 
     def explain(self, configuration: str) -> pd.DataFrame:
@@ -160,7 +193,6 @@ class SingleChanges:
         attribute, own, to = found
         masks = self._masks(attribute)
         users = [name for name, chosen in self.summary.configurations.items() if chosen[attribute] == to]
-        row = list(self.summary.configurations).index(configuration)
         return Suggestion(
             configuration,
             attribute,
@@ -168,7 +200,7 @@ class SingleChanges:
             masks[to] if to < len(masks) else None,
             users[0] if users else None,
             self.criterion.name,
-            float(self.changed[attribute][row, to]),
+            float(self._after(self._row(configuration), attribute)[to]),
             most,
         )
 
@@ -178,12 +210,21 @@ class SingleChanges:
 
     def _gains(self, configuration: str, attribute: str) -> FloatArray:
         """Return the gain of the score under each mask of an attribute, and at the end without a mask."""
-        row = list(self.summary.configurations).index(configuration)
+        row = self._row(configuration)
         before = self.scores[row]
-        gains = self.changed[attribute][row] - before
+        gains = self._after(row, attribute) - before
         gains[:-1][self._other_label(configuration, attribute)] = np.nan
         gains[np.abs(gains) <= TIE * max(1.0, abs(before))] = 0.0  # rounding noise, of either sign
         return np.asarray(gains if self.criterion.higher_is_better else 0.0 - gains)
+
+    def _row(self, configuration: str) -> int:
+        return list(self.summary.configurations).index(configuration)
+
+    def _after(self, row: int, attribute: str) -> FloatArray:
+        """Return the scores of one configuration after each change of an attribute's mask."""
+        if isinstance(self.changed, _FromMeasure):
+            return np.asarray(self.changed.of(attribute, slice(row, row + 1))[0])
+        return np.asarray(self.changed[attribute][row])
 
     def _other_label(self, configuration: str, attribute: str) -> list[bool]:
         """Say of each mask of an attribute whether it is with another masked label than a configuration's."""

@@ -10,6 +10,7 @@ from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import NoReturn
 
+from aegis_opt._native import ctrl_c_after
 from aegis_opt._shown import without_controls
 from aegis_opt.cli._parser import build_parser
 from aegis_opt.errors import AegisError
@@ -52,6 +53,8 @@ def _run(argv: Sequence[str] | None) -> int:
         arguments = build_parser().parse_args(argv)
         if arguments.check is not None:
             arguments.check(arguments)
+        with ctrl_c_after():  # which NumPy, where it is loaded, takes for a broken installation
+            import_module("numpy")
         command = arguments.command
         getattr(import_module(f"aegis_opt.cli._{command}"), f"run_{command}")(arguments)
         sys.stdout.flush()

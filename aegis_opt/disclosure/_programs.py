@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import InfeasibleProblem
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Programs:
         spent = self._engine.getRunTime()  # its limit counts all runs together
         self._engine.setOptionValue("time_limit", spent + MOST_SECONDS)
         self._engine.changeColsCost(len(self._cells), self._cells, cost)
-        self._engine.run()
+        interruptible(self._engine.run)
         status = self._engine.getModelStatus()
         if status == self._status.kInfeasible:
             raise InfeasibleProblem("no table meets the totals")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import random
 
@@ -14,13 +15,15 @@ import aegis_opt as ao
 
 @family(seconds=0.02)
 def mutated_hierarchies(seed: int) -> None:
-    """A hierarchy that was changed is refused without a word of it, or groups values."""
+    """A hierarchy groups values as its rows say; a changed one may be refused, without a word of it."""
     rng = random.Random(seed)
     secret = f"secret{rng.randrange(10**9)}"
-    data = HIERARCHY.replace("young", secret, rng.randrange(3)).encode()
+    text = HIERARCHY.replace("young", secret, rng.randrange(3))
+    level, attribute = rng.choice((0, 1, 2)), rng.choice(("age", "age", "age", "name", "born", "size"))
+    unchanged = False
     with folder() as place, only_library_errors():
         path = place / "age.csv"
-        match rng.randrange(8):
+        match rng.randrange(12):
             case 0:
                 path.unlink()
                 path.mkdir()
@@ -34,12 +37,20 @@ def mutated_hierarchies(seed: int) -> None:
                 )
             case 3:
                 path.write_bytes(b"\n" * rng.choice((1, 1000, 10**6)))
+            case 4 | 5 | 6:
+                path.write_text(text)
+                unchanged = attribute == "age"
             case _:
-                path.write_bytes(change_bytes(rng, data))
+                path.write_bytes(change_bytes(rng, text.encode()))
         told = ""
         try:
-            mask = ao.Generalize(hierarchy=path, level=rng.choice((0, 1, 2)))
-            mask.group(MASKED_DOMAINS[rng.choice(("age", "name", "born", "size"))])
+            grouping = ao.Generalize(hierarchy=path, level=level).group(MASKED_DOMAINS[attribute])
+            assert len(grouping.groups) == len(MASKED_DOMAINS[attribute])
+            if unchanged:
+                rows = {row[0]: row[level] for row in csv.reader(text.splitlines())}
+                found = [grouping.labels[group] for group in grouping.groups]
+                assert found == [rows[str(age)] for age in MASKED_DOMAINS["age"].to_list()]
         except ao.AegisError as error:
             told = str(error)
+            assert not unchanged, told
         assert secret not in told
