@@ -46,7 +46,7 @@ from aegis_opt.problem._problem import Problem
 from aegis_opt.problem._view import View
 from aegis_opt.solvers._noisy import NoisySystem
 from aegis_opt.solvers.ipf import IPF
-from aegis_opt.solvers.ipf._em import fit_noisy, most_likely
+from aegis_opt.solvers.ipf._em import fit_draws
 from aegis_opt.summary import Summary
 from aegis_opt.summary._noisy_tables import configuration_epsilons, noisy_attributes
 
@@ -160,7 +160,7 @@ def refit(problem: Problem, fitted: FloatArray, seed: int) -> Refitted:
     response = _randomised_response(system.T) if simple else None
     work = len(SHARES) * _STEPS * system.open.size * system.T.shape[1] * max(system.T.shape)
     draws = DRAWS[1] if response is not None else int(np.clip(_WORK / work, *DRAWS))
-    if system.A is not None:  # fitted one by one
+    if system.A is not None:  # whose fits take longer
         draws = DRAWS[0]
     rng = np.random.default_rng([seed, 16])
     found = np.empty((len(SHARES), draws, n, k))
@@ -237,33 +237,22 @@ def _fits(
 ) -> FloatArray:
     """Most likely tables of drawn counts."""
     n, k = problem.shape
-    if system.A is None:
+    if len(system.open) == k and system.open.shape[1] == n:
         J = np.stack(
             [
                 np.concatenate(
                     [joint[:, v.label_groups] for joint, v in zip(views, problem.noisy, strict=True)]
-                )
+                ).T
                 for views in drawn
             ]
-        )  # (draws, M, k)
-        rows = np.ascontiguousarray(J.transpose(0, 2, 1)).reshape(-1, J.shape[1])
+        )  # (draws, k, M)
         if response is not None:
-            cells = _filled(rows, *response)
+            cells = _filled(J.reshape(-1, J.shape[2]), *response).reshape(len(drawn), k, n)
         else:
-            rights, opened = np.tile(system.rights, (len(drawn), 1)), np.tile(system.open, (len(drawn), 1))
-            cells = most_likely(system.T, rows, rights, opened, system.rows).x
-        return np.ascontiguousarray(cells.reshape(len(drawn), k, n).transpose(0, 2, 1))
-    found = np.empty((len(drawn), n, k))
-    for i, views in enumerate(drawn):
-        joints = iter(views)
-        again = [view if view.channel is None else view.with_joint(next(joints)) for view in problem.views]
-        noisy = [view for view in again if view.channel is not None]
-        if system.open.shape[0] == k:
-            J = np.concatenate([view.joint[:, view.label_groups] for view in noisy]).T
-        else:
-            J = np.concatenate([view.joint.ravel() for view in noisy])[None]
-        found[i] = system.table(fit_noisy(replace(system, J=np.ascontiguousarray(J))).x)
-    return found
+            cells = fit_draws(system, J)
+        return np.ascontiguousarray(cells.transpose(0, 2, 1))
+    J = np.stack([np.concatenate([joint.ravel() for joint in views])[None] for views in drawn])
+    return fit_draws(system, J).reshape(len(drawn), n, k)
 
 
 def _randomised_response(T: FloatArray) -> tuple[float, float] | None:

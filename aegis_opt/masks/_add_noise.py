@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from aegis_opt._options import number, one_of, whole_number
 from aegis_opt.domain import Domain
@@ -211,8 +212,7 @@ class AddNoise(NoiseMask):
         # row g from value a: noise g - a; the rows at the ends have all that is cut off
         cumulated = np.concatenate([[0.0], np.cumsum(noise)])
         first = width - own
-        for g in range(1, width):
-            T[g] = noise[first + g]
+        T[1:width] = sliding_window_view(noise, width + 1)[first].T[1:width]
         T[0] = cumulated[first + 1]
         T[-1] = cumulated[-1] - cumulated[first + width] if width else 1.0
         labels: list[Label] = list(range(low, high + 1))

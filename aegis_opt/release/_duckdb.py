@@ -96,7 +96,7 @@ class DuckDBRows(RowsToMask):
                     found = finder.found(sql.own_places, SqlColumn(x, kind), f"own{i}")
                     own.append(f"{found} AS {sql.own}")
                 if sql.thresholds is not None:
-                    own.append(f"{finder.listed(sql, sql.thresholds.size)} AS {sql.listed}")
+                    own.append(f"{finder.listed(sql, f'listed{i}')} AS {sql.listed}")
                 drawn.append(f"{sql.place} AS {sql.drawn}")
                 x, kind, sql = sql.drawn, "integer", sql.masked
             if isinstance(sql, Lookup):
@@ -129,21 +129,26 @@ class _Finder:
             self.order_lost = self.order_lost or _LIST in sql
             return sql
         self.order_lost = True
-        known = lookup.packed_table()
-        if self.connection is not None:
-            self.connection.execute(f"CREATE TEMP TABLE {name} AS {known}")
-            known = f"FROM {name}"
+        known = self._stored(lookup.packed_table(), name)
         return lookup.joined(column, f"(SELECT m.l FROM ({known}) AS m WHERE m.v = {column.sql})")
 
-    def listed(self, draw: Draw, size: int) -> str:
-        """Return the thresholds of noise: a constant, or what is joined to every row.
+    def listed(self, draw: Draw, name: str) -> str:
+        """Return the thresholds of noise: a constant, or what a table of the name joins to every row.
 
         DuckDB lays a constant out again for every two thousand rows, which takes time if it is long.
         """
-        if size <= _MOST_IN_A_CONSTANT:
+        assert draw.thresholds is not None
+        if draw.thresholds.size <= _MOST_IN_A_CONSTANT:
             return draw.listed_sql()
         self.order_lost = True
-        return f"(SELECT {draw.listed_sql()})"
+        return f"(SELECT m.t FROM ({self._stored(draw.listed_query(), name)}) AS m)"
+
+    def _stored(self, query: str, name: str) -> str:
+        """Return a query of the rows of another one, which are stored in a table where that is allowed."""
+        if self.connection is None:
+            return query
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        return f"FROM {name}"
 
 
 def noise_column(position: int) -> str:

@@ -57,6 +57,11 @@ def readable(description: str) -> Iterator[None]:
     try:
         with ctrl_c_in_queries():
             yield
+    except duckdb.OutOfMemoryException as error:
+        raise SourceError(
+            f"{description} takes more memory to mask than is allowed ({first_lines(error)}): allow the "
+            "process more, or mask fewer columns at a time"
+        ) from error
     except (duckdb.Error, UnicodeDecodeError) as error:  # the latter: its text holds damaged bytes
         raise SourceError(
             f"{description} cannot be masked: {first_lines(error)}. Correct the source, or read it yourself "

@@ -94,12 +94,35 @@ def fit_noisy(
             accelerate=accelerate,
             deadline=deadline,
         )
-    start = _interior_start(system)
-    totals = _AllTotals(system.A, system.b / system.records, system.open)
+    x, v, steps = _fit_coupled(system, system.J, max_iterations, deadline)
+    return NoisyFit(x, v[0], steps)
+
+
+def fit_draws(system: NoisySystem, drawn: FloatArray) -> FloatArray:
+    """Fit the cells (D, B, n) of a system to each of many draws (D, B, M) of its noisy counts."""
+    draws, (blocks, n) = len(drawn), system.open.shape
+    if system.A is None:
+        rights, opened = np.tile(system.rights, (draws, 1)), np.tile(system.open, (draws, 1))
+        flat = drawn.reshape(-1, drawn.shape[2])
+        return most_likely(system.T, flat, rights, opened, system.rows).x.reshape(draws, blocks, n)
+    size = max(1, _MOST_FLOATS // (blocks * n * max(n, len(system.T), system.A.shape[1])))
+    parts = [drawn[first : first + size] for first in range(0, draws, size)]
+    fitted = [_fit_coupled(system, part.reshape(-1, part.shape[2]))[0] for part in parts]
+    return np.concatenate(fitted).reshape(draws, blocks, n)
+
+
+def _fit_coupled(
+    system: NoisySystem, J: FloatArray, max_iterations: int = 10_000, deadline: float = math.inf
+) -> tuple[FloatArray, FloatArray, int]:
+    """Fit a system whose blocks are coupled to several J (D B, M): cells (D B, n), multipliers (D, R), steps."""
+    assert system.A is not None
+    draws = len(J) // len(system.open)
+    opened, start = np.tile(system.open, (draws, 1)), np.tile(_interior_start(system), (draws, 1))
+    totals = _AllTotals(system.A, system.b / system.records, system.open, draws)
     x, v, steps = _interior_point(
-        system.T, system.J / system.records, start, system.open, totals, max_iterations, deadline
+        system.T, J / system.records, start, opened, totals, max_iterations, deadline
     )
-    return NoisyFit(x * system.records, v, steps)
+    return x * system.records, v, steps
 
 
 def most_likely(
@@ -170,7 +193,7 @@ class _BlockTotals:
     """Equations rows x = rights of each block, the first one of all cells, which sum to 1."""
 
     def __init__(self, rows: FloatArray, rights: FloatArray, cells: BoolArray) -> None:
-        self.rows, self.rights, self.cells = rows, rights, cells
+        self.rows, self.rights, self.cells, self.coupled = rows, rights, cells, 1
         self.A = rows[None] * cells[:, None, :]
         self.start = np.zeros(rights.shape)
 
@@ -222,52 +245,58 @@ class _BlockTotals:
 
 
 class _AllTotals:
-    """All exact totals, over all blocks together."""
+    """All exact totals, over all blocks of a draw together; several draws are independent problems."""
 
-    def __init__(self, A: FloatArray, b: FloatArray, cells: BoolArray) -> None:
-        self.A = A * cells[:, None, :]
+    def __init__(self, A: FloatArray, b: FloatArray, cells: BoolArray, draws: int) -> None:
+        self.A = A * cells[:, None, :]  # (B, R, n)
         self.b = b
         self.cells = cells
-        self.start = np.zeros(len(b))
+        self.coupled = len(A)
+        self.across = np.ascontiguousarray(self.A.transpose(1, 0, 2)).reshape(len(b), -1)  # (R, B n)
+        self.start = np.zeros((draws, len(b)))
 
     def keep(self, chosen: BoolArray) -> _AllTotals:
-        """All blocks end together."""
-        assert chosen.all()
-        return self
+        """The same for some of the draws; all blocks of a draw end together."""
+        return _AllTotals(self.A, self.b, self.cells, int(chosen.sum()) // self.coupled)
 
     def priced(self, v: FloatArray) -> FloatArray:
         """A'v."""
-        priced: FloatArray = np.einsum("brn,r->bn", self.A, v)
+        priced: FloatArray = (v @ self.across).reshape(-1, self.cells.shape[1])
         return priced
 
     def missing(self, x: FloatArray) -> FloatArray:
         """Return what is missing: b - A x."""
-        left: FloatArray = self.b - np.einsum("brn,bn->r", self.A, x)
+        left: FloatArray = self.b - x.reshape(-1, self.across.shape[1]) @ self.across.T
         return left
 
     def solve(self, H: FloatArray, right: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve H dx + A'dv = right, A dx = missing, by the Schur complement, which can be singular."""
-        transposed = np.moveaxis(self.A, 1, 2)
+        draws, (total, unknowns) = len(missing), self.across.shape
+        transposed = np.tile(self.A.transpose(0, 2, 1), (draws, 1, 1))
         both = np.linalg.solve(H, np.concatenate([right[:, :, None], transposed], axis=2))
+        both = both.reshape(draws, unknowns, total + 1)
         free, toward = both[:, :, 0], both[:, :, 1:]
-        schur = np.einsum("brn,bns->rs", self.A, toward, optimize=True)
-        needed = np.einsum("brn,bn->r", self.A, free) - missing
+        schur = self.across @ toward
+        needed = (free @ self.across.T - missing)[:, :, None]
+        place = np.arange(total)
         ridged = schur.copy()
-        ridged[np.diag_indices_from(ridged)] += _RIDGE * float(np.diag(schur).max())
+        ridged[:, place, place] += _RIDGE * schur[:, place, place].max(axis=1, keepdims=True)
         dv = np.linalg.solve(ridged, needed)
         for _ in range(2):  # what the ridge leaves
             dv = dv + np.linalg.solve(ridged, needed - schur @ dv)
-        return free - toward @ dv, dv
+        return (free - (toward @ dv)[:, :, 0]).reshape(right.shape), np.asarray(dv[:, :, 0])
 
     def shortfall(self, g: FloatArray, x: FloatArray, v: FloatArray) -> FloatArray:
-        """Bound on how much more likely a record can become, the same for all blocks."""
-        over = max(float((g - self.priced(v))[self.cells].max(initial=0.0)), 0.0)
-        bound = abs(float(v @ self.b) - float((g * x).sum())) + over + float(np.abs(self.missing(x)).max())
-        return np.full(len(x), bound)
+        """Bound on how much more likely a record can become, the same for all blocks of a draw."""
+        inside = np.where(self.cells.ravel(), (g - self.priced(v)).reshape(len(v), -1), 0.0)
+        over = np.maximum(inside.max(axis=1), 0.0)
+        gained = (g * x).reshape(len(v), -1).sum(axis=1)
+        bound = np.abs(v @ self.b - gained) + over + np.abs(self.missing(x)).max(axis=1)
+        return np.repeat(bound, self.coupled)
 
     def shared(self, values: FloatArray) -> FloatArray:
-        """The least value of all blocks, for each."""
-        return np.full_like(values, values.min())
+        """The least value of all blocks of a draw, for each."""
+        return np.repeat(values.reshape(-1, self.coupled).min(axis=1), self.coupled)[:, None]
 
 
 def _interior_point(
@@ -297,17 +326,15 @@ def _interior_point(
         stalled[left] = np.where(shortfall < 0.9 * least[left], 0, stalled[left] + 1)
         better = shortfall < least[left]
         found[left[better]], least[left[better]] = x[better], shortfall[better]
-        if isinstance(totals, _BlockTotals):
-            found_v[left[better]] = v[better]
-        elif better[0]:
-            found_v = v
+        first = better[:: totals.coupled]
+        found_v[left[better][:: totals.coupled] // totals.coupled] = v[first]
         goes_on = (least[left] > ENOUGH) & (stalled[left] <= _STALLED)
         if not goes_on.any() or time.monotonic() > deadline:
             return found, found_v, step
         if not goes_on.all():
             left, x, z, J, opened = left[goes_on], x[goes_on], z[goes_on], J[goes_on], opened[goes_on]
             v, mean, ratio, g, totals = (
-                v[goes_on],
+                v[goes_on[:: totals.coupled]],
                 mean[goes_on],
                 ratio[goes_on],
                 g[goes_on],
@@ -334,16 +361,16 @@ def _interior_point(
             np.minimum(1.0, _TO_THE_BOUND * _reach(now, change, totals)) for now, change in ((x, dx), (z, dz))
         )
         x, z = x + np.where(opened, primal * dx, 0.0), z + dual_step * dz
-        v = v + (dual_step if isinstance(totals, _BlockTotals) else dual_step[0, 0]) * dv
+        v = v + dual_step[:: totals.coupled] * dv
     return found, found_v, min(max_steps, _MOST_STEPS)
 
 
 def _centre(product: FloatArray, count: FloatArray, totals: _BlockTotals | _AllTotals) -> FloatArray:
-    """Mean of x z over the open cells of each block, or of all of them where blocks are coupled."""
-    sums = product.sum(axis=1, keepdims=True)
-    if isinstance(totals, _AllTotals):
-        return np.full_like(sums, sums.sum() / count.sum())
-    mean: FloatArray = sums / count
+    """Mean of x z over the open cells of each block, or of all of a draw where blocks are coupled."""
+    sums, counts = (
+        values.reshape(-1, totals.coupled).sum(axis=1) for values in (product.sum(axis=1), count)
+    )
+    mean: FloatArray = np.repeat(sums / counts, totals.coupled)[:, None]
     return mean
 
 

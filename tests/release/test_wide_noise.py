@@ -16,11 +16,12 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt.domain import Domain
-from aegis_opt.errors import MaskError
+from aegis_opt.errors import MaskError, SourceError
 from aegis_opt.masks import Mask, NoiseMask
 from aegis_opt.masks._noise import uniforms
 from aegis_opt.masks._sql import Draw, SqlColumn, drawn_column
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
+from aegis_opt.release._progress import readable
 
 VALUES: dict[str, list[Any]] = {
     "integer": [*range(-40, 39), -(2**62), 2**62],
@@ -168,12 +169,15 @@ def test_the_order_of_rows_is_restored_where_thresholds_are_joined() -> None:
         assert "ORDER" in plans[1]
         assert "CROSS PRODUCT" in plans[1]
         assert "CROSS PRODUCT" not in plans[0]
+        rows.masked(masked_columns(rows), connection)  # read once: three of 1000 x 1000 took more than 2 GB
+        assert connection.sql("SELECT len(t) FROM listed0").fetchall() == [(199 * 200,)]
 
 
 def test_noise_at_the_ends_of_64_bits() -> None:
     for low, high in ((2**63 - 1 - 900, 2**63 - 1), (-(2**63), -(2**63) + 900)):
-        for scale in (5.0, 500.0):  # as one expression, and in steps
+        for scale in (0.5, 500.0):  # as one expression, and in steps
             mask = ao.AddNoise("geometric", scale=scale, low=low, high=high, seed=0)
+            assert isinstance(drawn_column(mask, SqlColumn("x", "integer")), Draw) == (scale > 1)
             values = [low, low + 450, high] * 100
             masked = ao.apply_configuration(pd.DataFrame({"x": values}), {"x": mask})["x"].tolist()
             assert texts(masked) == drawn_values(mask, values)
@@ -219,3 +223,11 @@ print(len(masked), masked["x"].between(0, 10_000).all())
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stdout.split() == ["1000", "True"], done.stderr
+
+
+def test_a_lack_of_memory_is_not_blamed_on_the_source() -> None:
+    with (
+        pytest.raises(SourceError, match=r"t takes more memory to mask than is allowed \(full\): allow the"),
+        readable("t"),
+    ):
+        raise duckdb.OutOfMemoryException("full")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 import aegis_opt as ao
 from aegis_opt.problem._misfit import misfit_of
 from aegis_opt.solvers._noisy import NoisySystem, relative_gap
-from aegis_opt.solvers.ipf._em import most_likely
+from aegis_opt.solvers.ipf import _em
+from aegis_opt.solvers.ipf._em import fit_draws, fit_noisy, most_likely
 
 
 def randomized_response(n: int, epsilon: float) -> np.ndarray:
@@ -65,6 +67,29 @@ def test_randomised_response_is_solved_by_filling() -> None:
     result = ao.reconstruct(ao.Problem([ao.View(joint=J[:, None], channel=T)]))
     assert (x == 0).any()
     np.testing.assert_allclose(result.table[:, 0], x, atol=1e-6)
+
+
+@pytest.mark.parametrize("label_groups", [None, [0, 0, 1]])
+@pytest.mark.parametrize("room", [1, 2**22])
+def test_draws_that_are_fitted_together_are_fitted_as_each_alone(
+    room: int, label_groups: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a histogram couples the labels of a draw, and where it does not; one draw needs fewer steps."""
+    rng = np.random.default_rng(3)
+    T, table = randomized_response(6, 1.5), random_table(rng, 6, 3)
+    joint = noisy_counts(table, T, rng)
+    if label_groups is not None:
+        joint = np.stack([joint[:, :2].sum(axis=1), joint[:, 2]], axis=1)
+    view = ao.View(joint=joint, label_groups=label_groups, channel=T)
+    monkeypatch.setattr(_em, "_MOST_FLOATS", room)
+    for histogram in (None, table.sum(axis=1)):
+        system = NoisySystem.of(ao.Problem([view], histogram))
+        drawn = np.stack([system.J, *(rng.permuted(system.J, axis=1) for _ in range(4))])
+        fitted = fit_draws(system, drawn)
+        for J, cells in zip(drawn, fitted, strict=True):
+            alone = fit_noisy(replace(system, J=J))
+            np.testing.assert_allclose(cells, alone.x, atol=1e-5 * table.sum())
+            assert relative_gap(replace(system, J=J), cells, "likelihood", alone.v) < 1e-6
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -21,7 +21,7 @@ from aegis_opt.masks._sql._lookup import Lookup
 from aegis_opt.masks._sql._noise import n_cases, noise_sql, noise_type, shifted
 from aegis_opt.sources._names import quoted_text
 
-_MOST_CASES = 256  # of one expression: more of them take longer to plan than a search takes to run
+_MOST_CASES = 64  # of one expression: more of them take longer to plan, and are no faster than a search
 _MOST_THRESHOLDS = 2**20  # of a column: they are written as text
 
 
@@ -57,9 +57,15 @@ class Draw:
 
     def listed_sql(self) -> str:
         """Return the list of all thresholds."""
+        return _split(self._listed_text())
+
+    def listed_query(self) -> str:
+        """Return the query of the same list, as `t`; as a constant it would take several times its memory."""
+        return f"SELECT {_split('s.t')} AS t FROM (VALUES ({self._listed_text()})) AS s(t)"
+
+    def _listed_text(self) -> str:
         assert self.thresholds is not None
-        text = ",".join(map(repr, self.thresholds.ravel().tolist()))
-        return f"CAST(string_split({quoted_text(text)}, ',') AS DOUBLE[])"
+        return quoted_text(",".join(map(repr, self.thresholds.ravel().tolist())))
 
 
 def drawn_column(mask: NoiseMask, column: SqlColumn) -> str | Draw:
@@ -131,6 +137,10 @@ def _(mask: RandomizedResponse, column: SqlColumn) -> Draw:
         place=own if share == 0.0 else f"CASE WHEN {is_replaced} THEN {other} ELSE {own} END",
         masked=_at(labels),
     )
+
+
+def _split(text: str) -> str:
+    return f"CAST(string_split({text}, ',') AS DOUBLE[])"
 
 
 def _own(noise: str) -> str:
