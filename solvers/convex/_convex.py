@@ -66,7 +66,7 @@ TieBreak = Literal["l2", "none"]
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _FINISH = 1.3  # seconds after the time limit for moving a table to its totals
-_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP")  # that take over where the default one gives up
+_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP", "SCS")  # that take over where the default one gives up
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
