@@ -130,15 +130,18 @@ def _common_table(
 ) -> bool:
     """Whether one table meets all shared totals: what is proved about an attribute is about such a table.
 
-    Views that were taken apart from each other, and tables that miss totals, do not show it. The quickest
-    solver then looks for a table of all views together. Nobody asks where the measure proves no order.
+    Views that were taken apart from each other, histograms that were left out, and tables that miss totals do
+    not show it. The quickest solver then looks for a table of all that is shared. Nobody asks where the
+    measure proves no order.
     """
     if not proves_order(question.measure, known.summary) or any(result.changes for result in solved):
         return False
-    if question.scope == "pooled" and solved[0].status in MET:
+    shared = known.problems(attribute, "pooled", True)
+    used = known.problems(attribute, question.scope, question.histograms)
+    if used is shared and solved[0].status in MET:
         return True
     try:
-        return known.solve(known.problems(attribute, "pooled", question.histograms), IPF())[0].status in MET
+        return known.solve(shared, IPF())[0].status in MET
     except (InfeasibleProblem, InvalidInput):  # there is none, or no room to look for it
         return False
 

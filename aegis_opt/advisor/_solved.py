@@ -44,8 +44,13 @@ class SolvedTables:
         return SolvedTables, (self.summary,)  # locks are not copied
 
     def problems(self, attribute: str, scope: Scope, histograms: bool) -> tuple[Problem, ...]:
-        """Return `problems_of` the summary; what a problem has worked out about its totals is kept too."""
-        histograms = histograms and self.summary.attributes[attribute].histogram is not None
+        """Return `problems_of` the summary; what a problem has worked out about its totals is kept too.
+
+        Where there is nothing to leave out, the problems with and without `histograms` are the same objects.
+        """
+        summary = self.summary
+        classes = scope == "pooled" and bool(summary.label_masks) and summary.label_counts is not None
+        histograms = histograms and (classes or summary.attributes[attribute].histogram is not None)
         return self.once(
             ("problems", attribute, scope, histograms),
             lambda: problems_of(self.summary, attribute, scope, histograms),

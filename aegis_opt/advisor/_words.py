@@ -193,7 +193,7 @@ def warnings_about_tables(
     apart = [name for name, found in estimates.items() if not (found.common_table or found.changes)]
     if apart and proves_order(question.measure, summary):
         found.append(
-            f"no common table: none was found that meets all masked tables of {_list(apart)} together; they "
+            f"no common table: none was found that meets all shared totals of {_list(apart)} together; they "
             "may contradict each other, so nothing is proved about the order or the bounds."
         )
     for status in (Status.NOT_CONVERGED, Status.VIOLATED):

@@ -66,7 +66,7 @@ TieBreak = Literal["l2", "none"]
 STACK_CELLS = 20_000  # of the problems that are solved as one
 PROVED_GAP = 1e-6
 _FINISH = 1.3  # seconds after the time limit for moving a table to its totals
-_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP")  # that take over where the default one gives up
+_SECOND_ENGINES = ("CLARABEL", "HIGHS", "OSQP", "SCS")  # that take over where the default one gives up
 _TIE_ROUNDS = 3
 _TIE_SLACK = 1e-9  # in scaled units, where cells are about 1
 
@@ -205,13 +205,22 @@ class Convex(Minimiser):
             _refuse_infeasible(data, data.violations(cells))
         if first.cells is None and outcomes[0].cells is not None and not _meets_totals(data, cells):
             return self._after_failure(data, pairs, first, build)
+        warning = ""
         if self.tie_break == "l2" and self._has_ties and not first.timed_out:
             cells, second = self._break_ties(data, cells, multipliers, deadline)
-            outcomes.append(second)
+            if second.cells is not None or second.timed_out:
+                outcomes.append(second)
+            elif data.size > 1:
+                return self._solve_halves(data, pairs, build)
+            else:
+                warning = (
+                    f"ties are not broken: engine {second.engine} gave up (status {second.status!r}); this "
+                    "is any of the tables of that distance, not the one of least l2 distance"
+                )
         if time.monotonic() >= deadline:
             outcomes[-1] = replace(outcomes[-1], timed_out=True)
         seconds = {"build": build, "total": time.perf_counter() - start}
-        return self._certified(data, cells, multipliers, outcomes, seconds)
+        return self._certified(data, cells, multipliers, outcomes, seconds, warning)
 
     @property
     def _has_ties(self) -> bool:
@@ -234,6 +243,7 @@ class Convex(Minimiser):
         multipliers: FloatArray,
         outcomes: Sequence[ConvexSolution],
         seconds: Mapping[str, float],
+        warning: str,
     ) -> list[Solution]:
         """Tables with the gap to our own bound; times are each problem's share of the stack's."""
         distances = data.reported(data.distances(cells))
@@ -258,6 +268,7 @@ class Convex(Minimiser):
                 gap=float(gap),
                 timed_out=timed_out and not certain,
                 seconds={phase: value / data.size for phase, value in phases.items()},
+                warning=warning,
             )
             for table, gap, certain in zip(data.tables(cells), gaps, proved, strict=True)
         ]
@@ -268,7 +279,8 @@ class Convex(Minimiser):
         """Of the tables as close as `cells`, find the one with the least l2 distance.
 
         Inexact multipliers can hide which tables those are; a problem whose table would then be farther from
-        the prior keeps the one it has.
+        the prior keeps the one it has. So do all where the engine gives up, as it does where a prior is ten
+        million times as large as the cells.
         """
         engine = DEFAULT_ENGINE["quadratic"]
         distances = data.distances(cells)
@@ -279,13 +291,8 @@ class Convex(Minimiser):
             widened = bounds[0] - _TIE_SLACK, bounds[1] + _TIE_SLACK
             options = engine_options(engine, None, self._left(deadline))
             outcome = run("bounded", data, engine, options, widened)
-            if outcome.timed_out:
+            if outcome.timed_out or outcome.cells is None:
                 return cells, outcome
-            if outcome.cells is None:
-                raise AegisError(
-                    f"engine {engine} gave up (status {outcome.status!r}) on breaking ties; "
-                    "tie_break='none' returns any of the optimal tables"
-                )
             inside = np.clip(outcome.cells, *bounds)
             found = _refined(
                 data,
@@ -303,6 +310,14 @@ class Convex(Minimiser):
             margin[worse] *= 1e-2
         return np.where(worse[data.owner], cells, found), outcome
 
+    def _solve_halves(
+        self, data: Stack, pairs: Sequence[tuple[Reduction, Distance]], build: float
+    ) -> list[Solution]:
+        """Solve the halves of a stack one after the other."""
+        half, share = data.size // 2, build / data.size
+        parts = pairs[:half], pairs[half:]
+        return [solution for part in parts for solution in self._solve_stack(part, share)]
+
     def _after_failure(
         self,
         data: Stack,
@@ -315,9 +330,7 @@ class Convex(Minimiser):
         Where nobody chose the engine, others are tried before.
         """
         if data.size > 1:
-            half, share = data.size // 2, build / data.size
-            parts = pairs[:half], pairs[half:]
-            return [solution for part in parts for solution in self._solve_stack(part, share)]
+            return self._solve_halves(data, pairs, build)
         _refuse_infeasible(data, np.array([np.inf]))
         others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
         for other in (name for name in others if self.engine is None and name in _SECOND_ENGINES):

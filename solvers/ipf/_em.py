@@ -114,7 +114,7 @@ def fit_draws(system: NoisySystem, drawn: FloatArray) -> FloatArray:
 def _fit_coupled(
     system: NoisySystem, J: FloatArray, max_iterations: int = 10_000, deadline: float = math.inf
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Fit a system whose blocks are coupled to several J (D B, M): cells (D B, n), multipliers (D, R), steps."""
+    """Fit coupled blocks to several J (D B, M); return cells (D B, n), multipliers (D, R) and steps."""
     assert system.A is not None
     draws = len(J) // len(system.open)
     opened, start = np.tile(system.open, (draws, 1)), np.tile(_interior_start(system), (draws, 1))
@@ -367,9 +367,7 @@ def _interior_point(
 
 def _centre(product: FloatArray, count: FloatArray, totals: _BlockTotals | _AllTotals) -> FloatArray:
     """Mean of x z over the open cells of each block, or of all of a draw where blocks are coupled."""
-    sums, counts = (
-        values.reshape(-1, totals.coupled).sum(axis=1) for values in (product.sum(axis=1), count)
-    )
+    sums, counts = (values.reshape(-1, totals.coupled).sum(axis=1) for values in (product.sum(axis=1), count))
     mean: FloatArray = np.repeat(sums / counts, totals.coupled)[:, None]
     return mean
 

@@ -257,6 +257,27 @@ def test_nothing_is_proved_without_a_table_that_meets_all_views(options: dict[st
     assert any("contradict" in warning for warning in advice.warnings)
 
 
+def test_a_histogram_that_is_left_out_still_contradicts() -> None:
+    """Without the histogram, two views have a common table, which that histogram rules out."""
+    spec = {"function": "suppress"}
+    tables = tuple(MaskedTable(spec, g, ("x", "z"), [[5, 0], [0, 5]]) for g in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    summary = ao.Summary(
+        label="y",
+        label_kind="integer",
+        label_values=(0, 1),
+        label_counts=[5, 5],
+        attributes={"a": AttributeSummary("integer", 4, range(4), [1, 4, 4, 1], tables)},
+        configurations={"one": {"a": 0}, "two": {"a": 1}},
+    )
+    with pytest.raises(ao.InfeasibleProblem):
+        ao.advise(summary, "mi")
+    for options in ({}, {"on_conflict": "repair"}, {"scope": "single"}):
+        advice = ao.advise(summary, "mi", histograms=False, **options)
+        assert not advice.certified
+        assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)
+        assert any(warning.startswith("no common table") for warning in advice.warnings)
+
+
 def test_tables_that_missed_totals_prove_what_a_common_table_proves(clinic: ao.Summary) -> None:
     late = ao.advise(clinic, "mi", ao.get_reconstructor("ipf", max_iterations=1, accelerate=False))
     assert late.certified

@@ -13,6 +13,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.errors import InvalidOption
 from aegis_opt.harness import true_deviation
+from aegis_opt.summary import AttributeSummary, LabelMask, MaskedTable
 from benchmarks.label_cases import random_case
 
 ILL_WELL = ao.Generalize({"ill": ["VP", "P", "M"], "well": ["G", "VG"]})
@@ -205,3 +206,41 @@ def test_an_advice_and_its_record_say_how_the_label_is_masked(
     assert "5 classes become 3: good, fair, bad" in page
     assert "AS &quot;health&quot;" in page
     assert "THEN &#x27;bad&#x27;" in page or "&#39;bad&#39;" in page
+
+
+def masked_twice(counts: list[int]) -> ao.Summary:
+    """Two masks of a label of four classes, whose tables leave two classes empty; no histogram."""
+    spec = {"function": "suppress"}
+    groups = ([0, 0, 1, 1], [0, 1, 0, 1])
+    joint = [[2, 0], [0, 2]]
+    return ao.Summary(
+        label="y",
+        label_kind="string",
+        label_values=tuple("abcd"),
+        label_counts=counts,
+        attributes={
+            "x": AttributeSummary(
+                "integer", 2, None, None, [MaskedTable(spec, [0, 1], ("0", "1"), joint, i) for i in (0, 1)]
+            )
+        },
+        configurations={"one": {"x": 0}, "two": {"x": 1}},
+        label_masks=[LabelMask(spec, g, ("p", "q"), [2, 2]) for g in groups],
+        label_mask_of={"one": 0, "two": 1},
+    )
+
+
+@pytest.mark.parametrize("scope", ["pooled", "single"])
+def test_records_per_class_count_where_all_labels_are_masked_and_no_histogram_is_shared(
+    scope: Any,
+) -> None:
+    """Advice left them out, so that totals which contradict them had certificates."""
+    assert ao.advise(masked_twice([2, 0, 0, 2]), "mi").certified
+    contradictory = masked_twice([1, 1, 1, 1])
+    if scope == "pooled":
+        with pytest.raises(ao.InfeasibleProblem, match="attribute 'x'"):
+            ao.advise(contradictory, "mi")
+    for measure in ("mi", "chi2"):
+        advice = ao.advise(contradictory, measure, scope=scope, on_conflict="repair")
+        assert not advice.certified
+        assert advice.ranking[["pud_low", "pud_high"]].isna().all(axis=None)
+        assert any("contradict each other" in warning for warning in advice.warnings)

@@ -11,6 +11,7 @@ from problem_zoo import ZOO
 
 import aegis_opt as ao
 from aegis_opt.distances import NORMS, get_distance
+from aegis_opt.problem import LinearConstraint
 from aegis_opt.solvers import _totals
 from aegis_opt.solvers._reduced import reduced
 from aegis_opt.solvers.convex import _models as convex_models
@@ -182,3 +183,22 @@ def test_against_the_clock_large_matrices_are_not_multiplied_out(monkeypatch: py
     limited = Convex(norm="l2", time_limit=60.0).reconstruct(problem)
     assert limited.status is ao.Status.OPTIMAL
     assert np.abs(np.asarray(limited.table) - plain.table).max() < 1e-8
+
+
+def test_scs_takes_over_where_no_other_engine_solves_a_steep_distance() -> None:
+    """A feasible problem with a sixth power and an interval whose ends are near failed in Clarabel."""
+    joint = [[0.0010828636267795062, 0.0008889523100787454, 0.0016501523950369855, 0.001323783358276835]]
+    prior = [[0.03416008868105809, 0.008187039366155975, 0.02962065248233209, 0.004559388170721689]]
+    bounds = [
+        ([[1.0, 2.0, -1.0, -2.0]], -0.0014418966163438308, np.inf),
+        ([[2.0, -1.0, 2.0, -1.0]], 0.002758721206260195, 0.00374787154429461),
+        ([[1.0, -2.0, 1.0, 1.0]], 0.0017843195909186288, 0.0027734699289530436),
+    ]
+    problem = ao.Problem(
+        [ao.View([0], joint)],
+        prior=prior,
+        constraints=[LinearConstraint(np.array(c), low, high) for c, low, high in bounds],
+    )
+    found = ao.reconstruct(problem, solver="convex", norm="lp=6")
+    assert found.optimal
+    assert np.allclose(found.table, joint)

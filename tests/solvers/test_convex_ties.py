@@ -195,3 +195,18 @@ def test_a_face_narrower_than_the_tolerance_of_the_linear_program_is_not_called_
     assert (low - slack <= table).all()
     assert (table <= high + slack).all()
     assert (high[0] <= 25 + 1e-6).all()
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_where_ties_cannot_be_broken_the_closest_table_comes_with_a_warning(norm: str) -> None:
+    """Clarabel calls the program infeasible where a prior is ten million times as large as the cells."""
+    rng = np.random.default_rng(3)
+    table, prior = rng.integers(1, 100, (3, 2)), rng.integers(1, 20, (3, 2))
+    problems = [ao.Problem.from_table(table, [0, 0, 1], prior=prior * scale) for scale in (1, 1e8, 10)]
+    found = Convex(norm=norm).reconstruct_many(problems)
+    assert all(result.optimal for result in found)
+    assert [bool(result.warning) for result in found] == [False, True, False]
+    assert "ties are not broken" in found[1].warning
+    for result, problem in zip(found, problems, strict=True):
+        alone = Convex(norm=norm, tie_break="none").reconstruct(problem)
+        assert result.objective == pytest.approx(alone.objective, rel=1e-9)
