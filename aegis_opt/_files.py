@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from aegis_opt._native import ctrl_c_after
 from aegis_opt._options import check_path
 from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, OutputError
@@ -102,7 +103,8 @@ def temporary_folder() -> Iterator[str]:
         os.mkdir(folder, 0o700)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with ctrl_c_after():  # a second one would leave files behind
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -16,6 +18,7 @@ from aegis_opt.cli._parser import build_parser
 from aegis_opt.errors import AegisError
 
 _FAILED, _INTERRUPTED, _PIPE_CLOSED = 1, 130, 141  # the latter two: 128 + the number of the signal
+_AGAIN_SECONDS = 0.05  # after which Ctrl-C that was dropped comes again
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, redirected in (("stdout", redirect_stdout), ("stderr", redirect_stderr)):
             if getattr(sys, name) is None:  # closed by who started us: what is written there goes nowhere
                 opened.enter_context(redirected(opened.enter_context(open(os.devnull, "w"))))
+        opened.enter_context(_no_ctrl_c_dropped())
         return _run(argv)
 
 
@@ -62,14 +66,43 @@ def _run(argv: Sequence[str] | None) -> int:
         _discard_output()
         return _PIPE_CLOSED
     except KeyboardInterrupt:
+        if argv is None:  # a process of its own, which ends now: the next Ctrl-C has nothing to do
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("aegis-opt: interrupted", file=sys.stderr)
-        if argv is None:  # a process of its own: an engine that could not be stopped must not delay its end
+        if argv is None:  # an engine that could not be stopped must not delay its end
             _end_process(_INTERRUPTED)
         return _INTERRUPTED
     except (AegisError, OSError) as error:
         print(f"aegis-opt: error: {without_controls(_explain(error))}", file=sys.stderr)
         return _FAILED
     return 0
+
+
+@contextmanager
+def _no_ctrl_c_dropped() -> Iterator[None]:
+    """Let Ctrl-C come again where Python drops it: in finalisers, and where an import is about to end.
+
+    Nothing can be raised there, so Python prints what was raised, and goes on.
+    """
+    known, waiting = sys.unraisablehook, list[threading.Timer]()
+
+    def press_again(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            known(dropped)
+            return
+        main = threading.main_thread().ident
+        again = threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main, signal.SIGINT))
+        again.daemon = True
+        waiting.append(again)
+        again.start()
+
+    sys.unraisablehook = press_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = known
+        for again in waiting:
+            again.cancel()
 
 
 def _discard_output() -> None:
