@@ -118,6 +118,15 @@ class _StrictLoader(yaml.SafeLoader):
             seen[key] = line
         return super().construct_mapping(node, deep)
 
+    def construct_whole_number(self, node: yaml.ScalarNode) -> int:
+        try:
+            return int(node.value)
+        except ValueError:  # Python reads no integers of more than 4,300 digits
+            line = node.start_mark.line + 1
+            raise ConfigurationError(
+                f"line {line} has a number of thousands of digits: write it in 64 bits, or as text"
+            ) from None
+
 
 def _written_out(node: yaml.Node, known: dict[yaml.Node, tuple[int, int] | None]) -> tuple[int, int]:
     """Return how many entries a node has and how deep it is, with aliases written out.
@@ -161,6 +170,7 @@ _StrictLoader.add_implicit_resolver(
 _StrictLoader.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
 )
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _StrictLoader.construct_whole_number)
 _StrictLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^(?:[-+]?[0-9]+\.[0-9]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"),

@@ -55,8 +55,8 @@ def whole_counts(values: Any, what: str, *, ndim: int) -> IntArray:
     total = int(counts.sum()) if largest * counts.size < 2**63 else sum(counts.ravel().tolist())
     if total > MOST_RECORDS:
         raise SummaryError(
-            f"the {what} add up to {total:,} records; at most 2**53 ({MOST_RECORDS:,}) are counted exactly: "
-            "get a whole copy, or take a sample"
+            f"there are {total:,} records in the {what}; at most 2**53 ({MOST_RECORDS:,}) are counted "
+            "exactly: get a whole copy, or take a sample"
         )
     return counts
 
