@@ -46,7 +46,8 @@ def in_child(work: Callable[..., T], *arguments: Any, seconds: float | None = No
         late.set()
         process.kill()
 
-    timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else max(seconds, 0.0), end)
+    longest = threading.TIMEOUT_MAX  # that a timer can wait: centuries
+    timer = threading.Timer(longest if seconds is None else min(max(seconds, 0.0), longest), end)
     timer.daemon = True
     timer.start()
     try:

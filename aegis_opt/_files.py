@@ -20,6 +20,7 @@ from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, OutputError
 
 _PIECE = 1 << 16  # bytes that are unpacked at a time to find out how many there are
+_TEMPORARY: set[str] = set()  # files and folders of this process that are there for now
 
 
 @contextmanager
@@ -39,6 +40,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary = target.with_name(_hidden_name(target))
         replaces = target.exists()
         try:
+            _TEMPORARY.add(str(temporary))
             # A new file gets the usual permissions, by the system: to ask for them is to change them for a
             # moment, for all threads. What replaces a file is private until it has the permissions of that
             usual = 0o600 if replaces else 0o666
@@ -53,7 +55,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.close(handle)
             os.replace(temporary, target)
         finally:
-            temporary.unlink(missing_ok=True)
+            _remove(str(temporary))
         _sync_folder(target.parent)
 
 
@@ -100,11 +102,33 @@ def temporary_folder() -> Iterator[str]:
     """Yield a new folder that is removed at the end, even if the process is told to stop while it is made."""
     folder = os.path.join(tempfile.gettempdir(), f"aegis-opt-{secrets.token_hex(8)}")
     try:
+        _TEMPORARY.add(folder)
         os.mkdir(folder, 0o700)
         yield folder
     finally:
         with ctrl_c_after():  # a second one would leave files behind
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
+
+
+def remove_temporary() -> None:
+    """Remove the temporary files and folders that are there still.
+
+    That is for a process that ends at once. A Ctrl-C that comes while a context is left may keep it from
+    removing its own.
+    """
+    for path in list(_TEMPORARY):
+        with suppress(OSError):
+            _remove(path)
+
+
+def _remove(path: str) -> None:
+    """Remove a temporary file or folder, if it is there still."""
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    _TEMPORARY.discard(path)
 
 
 @contextmanager

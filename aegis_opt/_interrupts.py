@@ -75,6 +75,8 @@ def interruptible(
 
 def _wait(done: threading.Event, seconds: float | None) -> bool:
     """Wait until work is done; return whether it is, and raise what Ctrl-C raises."""
+    if seconds is not None and seconds > threading.TIMEOUT_MAX:  # centuries, which no lock can wait
+        seconds = None
     if threading.current_thread() is threading.main_thread():
         return done.wait(seconds)
     end = None if seconds is None else time.monotonic() + seconds

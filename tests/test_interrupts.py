@@ -23,6 +23,7 @@ from aegis_opt import _flows, _interrupts
 from aegis_opt._child import in_child
 from aegis_opt._interrupts import interruptible
 from aegis_opt._native import ctrl_c_after
+from aegis_opt.disclosure import _programs
 from aegis_opt.disclosure._programs import Programs
 from aegis_opt.harness._results import _cursor
 from aegis_opt.problem._feasibility import incidence
@@ -204,6 +205,19 @@ def test_a_child_gives_its_result_or_its_error() -> None:
         in_child(divmod, 1, 0)
 
 
+@pytest.mark.parametrize("limit", [1e10, 1e300])
+def test_a_time_limit_of_centuries_is_none(limit: float) -> None:
+    """No lock can wait so long: `OverflowError`."""
+    problem = large_problem(14, 3, 1)
+    solvers = ("integer", {"engine": "cp-sat"}), ("integer", {"engine": "flow"}), ("convex", {}), ("ipf", {})
+    for solver, options in solvers:
+        result = ao.reconstruct(problem, solver, **options, time_limit=limit)  # type: ignore[arg-type]
+        assert result.status is ao.Status.OPTIMAL
+    assert in_child(abs, -1, seconds=limit) == 1
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(interruptible, lambda: 1, seconds=limit).result() == 1
+
+
 def test_a_child_is_killed_at_its_time_limit_and_on_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
@@ -312,6 +326,7 @@ def test_a_linear_program_of_an_audit_ends_when_it_is_interrupted(monkeypatch: p
     assert programs.cheapest(np.array([1.0, 0, 0, 0])) is not None
     derive = partial(hashlib.pbkdf2_hmac, "sha256", b"", b"", 6 * 10**6)  # as deaf as HiGHS, for seconds
     monkeypatch.setattr(programs._engine, "run", derive)
+    monkeypatch.setattr(_programs, "_SHORT", 3)
     interrupt_soon()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -66,10 +66,14 @@ def _run(argv: Sequence[str] | None) -> int:
         _discard_output()
         return _PIPE_CLOSED
     except KeyboardInterrupt:
-        if argv is None:  # a process of its own, which ends now: the next Ctrl-C has nothing to do
+        own = argv is None and threading.current_thread() is threading.main_thread()
+        if own:  # a process that ends now: the next Ctrl-C has nothing to do
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("aegis-opt: interrupted", file=sys.stderr)
-        if argv is None:  # an engine that could not be stopped must not delay its end
+        if own:  # an engine that could not be stopped must not delay its end
+            from aegis_opt._files import remove_temporary
+
+            remove_temporary()
             _end_process(_INTERRUPTED)
         return _INTERRUPTED
     except (AegisError, OSError) as error:

@@ -17,6 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 
 MOST_SECONDS = 60.0
 """Seconds after which one program is given up; most take milliseconds."""
+_SHORT = 1000  # cells up to which a program takes less than Ctrl-C may wait
 
 
 class Programs:
@@ -55,7 +56,10 @@ class Programs:
         spent = self._engine.getRunTime()  # its limit counts all runs together
         self._engine.setOptionValue("time_limit", spent + MOST_SECONDS)
         self._engine.changeColsCost(len(self._cells), self._cells, cost)
-        interruptible(self._engine.run)
+        if len(self._cells) > _SHORT:
+            interruptible(self._engine.run)
+        else:
+            self._engine.run()
         status = self._engine.getModelStatus()
         if status == self._status.kInfeasible:
             raise InfeasibleProblem("no table meets the totals")

@@ -220,9 +220,15 @@ def domain_of(kind: Kind, listed: Sequence[Any]) -> tuple[list[Any], list[Label]
     read = read_values(kind, [value for value in listed if value is not None])
     present = iter(read)
     values = [None if value is None else next(present) for value in listed]
-    for value, text in zip(values, listed, strict=True):
-        if value is None and text is not None:
+    places: dict[Any, int] = {}
+    for place, (value, text) in enumerate(zip(values, listed, strict=True)):
+        if (value is None and text is not None) or (isinstance(value, bool) and kind != "boolean"):
             raise MaskError(f"the declared value {shown(text)} is none of kind {kind}: correct it")
+        if (first := places.setdefault(value, place)) != place:
+            raise MaskError(
+                f"the declared values {shown(listed[first])} and {shown(text)} are one and the same of kind "
+                f"{kind}: keep one of them"
+            )
     labels: list[Label] = []
     for value in values:
         labels.extend([None] if value is None else value_labels(Domain.of([value])))

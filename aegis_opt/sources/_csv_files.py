@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -124,19 +123,18 @@ class CsvTable(SourceTable):
 
         try:
             connection.execute(f"{into} {self._files(fields)}")
-        except (duckdb.InvalidInputException, duckdb.NotImplementedException):
+        except (duckdb.InvalidInputException, duckdb.NotImplementedException) as error:
             connection.execute(f"{into} {self._files(fields, parallel=False)}")
             read = connection.execute("SELECT count(*) FROM texts").fetchall()[0][0]
-            if read != self._n_records():
+            counted = [header.n_records(path) for path, header in zip(self.paths, self._headers, strict=True)]
+            odd = [path for path, found in zip(self.paths, counted, strict=True) if found is None]
+            if odd and isinstance(error, duckdb.NotImplementedException):  # which is about threads only
+                raise SourceError(
+                    f"{odd[0]} cannot be read: a quote is not closed, or has other text beside it. Close all "
+                    'quotes, and write a quote within a field as two, in a field that is quoted itself ("")'
+                ) from error
+            if odd or read != sum(found or 0 for found in counted):
                 raise
-
-    def _n_records(self) -> int | None:
-        """Return how many records the files have; None where their quotes or lines are odd."""
-        pairs = zip(self.paths, self._headers, strict=True)
-        try:
-            return sum(header.n_records(path) for path, header in pairs)
-        except csv.Error:
-            return None
 
     def _files(self, fields: Sequence[str], *, parallel: bool = True) -> str:
         """Return the SQL that reads the files, every field as text.

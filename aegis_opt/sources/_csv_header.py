@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 from aegis_opt._interrupts import look_for_ctrl_c
 from aegis_opt.errors import SourceError
@@ -21,8 +22,10 @@ MOST_CHARACTERS = 2**24
 MOST_COLUMNS = 100_000
 """Names in the header of a CSV file."""
 
+MOST_UNPACKED, MOST_RATIO = 2**28, 200
+"""Bytes that a packed CSV file may unpack to if these are more than so many times its own."""
+
 _PIECE = 2**20  # characters that are looked at together
-_TOGETHER = 10_000  # records that are counted between looks for Ctrl-C
 _SEPARATORS = (",", ";", "\t", "|")
 _DAMAGED = (OSError, EOFError, zlib.error)
 """What reading a file raises that is cut short or damaged, plain or packed."""
@@ -93,15 +96,36 @@ class CsvHeader:
         last = lines[-1] if lines else ""
         return cls(names, separator, last[len(last.rstrip("\r\n")) :], len(lines))
 
-    def n_records(self, path: str) -> int:
-        """Count the records, one by one; `csv.Error` says that a quote is not closed, or a field too long."""
-        found = -1  # the header is no record
-        with _open(path) as file:
-            for i, row in enumerate(csv.reader(file, delimiter=self.separator, strict=True)):
-                found += bool(row) or len(self.names) == 1  # an empty line is a missing value of one column
-                if i % _TOGETHER == 0:
-                    look_for_ctrl_c()
-        return found
+    def n_records(self, path: str) -> int | None:
+        """Count the records; None where a quote is not closed, or has other text beside it.
+
+        Quotes within a field are written twice. So what follows an odd number of quotes is within one.
+        """
+        import numpy as np
+
+        found, n_quotes, before = -1, 0, b"\n"  # the header is no record
+        with _open_bytes(path) as file:
+            piece = file.read(_PIECE).removeprefix(codecs.BOM_UTF8)
+            while piece:
+                look_for_ctrl_c()
+                following = file.read(_PIECE)
+                text = np.frombuffer(before + piece + (following[:1] or b"\n"), np.uint8)
+                is_quote, is_end = text == ord('"'), (text == ord("\r")) | (text == ord("\n"))
+                at_edge = is_quote | is_end | (text == ord(self.separator))
+                quotes = np.flatnonzero(is_quote[1:-1]) + 1
+                opens = (n_quotes + np.arange(quotes.size)) % 2 == 0
+                if not np.where(opens, at_edge[quotes - 1], at_edge[quotes + 1]).all():
+                    return None
+                ends = np.flatnonzero(is_end[1:-1]) + 1
+                ends = ends[(n_quotes + np.searchsorted(quotes, ends)) % 2 == 0]
+                follows = is_end[ends - 1]  # another line end: the line is empty, or they are one, as "\r\n"
+                found += int(np.count_nonzero(~follows))
+                if len(self.names) == 1:  # an empty line is a missing value
+                    second = (text[ends] == ord("\n")) & (text[ends - 1] == ord("\r"))
+                    found += int(np.count_nonzero(follows & ~second))
+                n_quotes += quotes.size
+                before, piece = piece[-1:], following
+        return None if n_quotes % 2 else found + (before not in b"\r\n")  # the last line may have no end
 
     def has_more(self, path: str) -> bool:
         """Whether anything but blank lines follows the header."""
@@ -112,13 +136,24 @@ class CsvHeader:
 
 
 def check_unpacks(path: str) -> None:
-    """Refuse a packed file that is damaged: DuckDB does not compare its records with their checksum."""
+    """Refuse a packed file that is damaged, or made to fill the memory of who reads it.
+
+    DuckDB does not compare what it unpacks with its checksum.
+    """
     if not path.lower().endswith(".gz"):
         return
+    most = max(MOST_UNPACKED, MOST_RATIO * os.path.getsize(path))
+    size = 0
     try:
-        with gzip.open(path, "rb") as file:
-            while file.read(_PIECE):
-                pass
+        with _open_bytes(path) as file:
+            while piece := file.read(_PIECE):
+                look_for_ctrl_c()
+                size += len(piece)
+                if size > most:
+                    raise SourceError(
+                        f"{path} unpacks to more than {most:,} bytes, {MOST_RATIO} times its size or more, "
+                        "which takes little to send and much to read: unpack it yourself if you trust it"
+                    )
     except _DAMAGED as error:
         raise SourceError(
             f"{path} cannot be unpacked ({error}): the file is damaged or cut short; get a whole copy"
@@ -127,8 +162,13 @@ def check_unpacks(path: str) -> None:
 
 def _has_mark(path: str) -> bool:
     """Whether a file begins with the byte order mark of UTF-8."""
-    with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
-        return bool(file.read(3) == codecs.BOM_UTF8)
+    with _open_bytes(path) as file:
+        return file.read(3) == codecs.BOM_UTF8
+
+
+def _open_bytes(path: str) -> BinaryIO:
+    """Open a file, plain or packed."""
+    return cast("BinaryIO", (gzip.open if path.lower().endswith(".gz") else open)(path, "rb"))
 
 
 def _open(path: str) -> TextIO:

@@ -58,7 +58,9 @@ ENGINES: Mapping[str, ConvexEngine] = MappingProxyType(
             "highspy", _QP, "time_limit", ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         ),
         "OSQP": ConvexEngine("osqp", _QP, "time_limit", ("eps_abs", "eps_rel"), {"max_iter": 100_000}, True),
-        "SCS": ConvexEngine("scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel"), holds_lock=True),
+        "SCS": ConvexEngine(
+            "scs", _ALL, "time_limit_secs", ("eps_abs", "eps_rel"), {"max_iters": 10_000}, holds_lock=True
+        ),
         "SCIPY": ConvexEngine("scipy", _LP, options={"scipy_options": {"method": "highs"}}),
         "GLOP": ConvexEngine("ortools", _LP),
         # Without a limit, PDLP does not end on some problems without a solution.

@@ -49,6 +49,7 @@ LARGEST_HERE = 5_000  # cells up to which any program is solved in this process,
 LARGEST_QUICK = 100_000  # cells up to which one without much overlap is, by an engine that releases the lock
 SECONDS_TO_RETURN = 0.7  # seconds that an engine has after its time limit, to return what it has found
 LEAST_LIMIT = 1e-3  # seconds: some engines take 0 for no limit
+_FAILED = "solver_error"  # the status where an engine gave up without a solution
 _MODELS: OrderedDict[tuple[str, str, str], _Program] = OrderedDict()
 _LOCK = Lock()
 
@@ -141,7 +142,7 @@ def _run(
     with model.lock:
         _fill(model, data, bounds)
         status, engine_seconds = _solve(model.program, engine, options, deadline)
-        value = model.deviation()
+        value = None if status == _FAILED else model.deviation()  # that of what was solved before
         missing = value is None or model.totals.dual_value is None
         stats = model.program.solver_stats
         wall = time.perf_counter() - start
@@ -183,8 +184,8 @@ def _solve(
                 raise KeyboardInterrupt
             with np.errstate(all="ignore"):  # cells that are negative by a rounding error
                 program.unpack_results(raw, chain, inverse)
-        except cp.SolverError:
-            return "solver_error", 0.0
+        except (cp.SolverError, ValueError):  # the latter: the status UNKNOWN of HiGHS
+            return _FAILED, 0.0
     return str(program.status), seconds
 
 

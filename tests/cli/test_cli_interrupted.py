@@ -66,3 +66,39 @@ def test_a_second_ctrl_c_leaves_no_temporary_files(tmp_path: Path, monkeypatch: 
         work()
     assert pressed.is_set()
     assert list(tmp_path.iterdir()) == []
+
+
+LEFT = """
+import sys
+from pathlib import Path
+from aegis_opt._files import atomic_path, temporary_folder
+from aegis_opt.cli import main
+import aegis_opt.cli._solvers as command
+
+contexts = [temporary_folder(), atomic_path(sys.argv.pop())]
+
+def run(arguments):
+    folder, path = (context.__enter__() for context in contexts)
+    for left in (Path(folder, "left"), path):
+        left.touch()
+    raise KeyboardInterrupt
+
+command.run_solvers = run
+sys.exit(main())
+"""
+
+
+def test_what_a_context_could_not_remove_is_removed_at_the_end(tmp_path: Path) -> None:
+    """A second Ctrl-C can come when a context is left, before it has begun to remove its files."""
+    temporary, place = tmp_path / "temporary", tmp_path / "place"
+    temporary.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LEFT), "solvers", str(place / "new.json")],
+        env=os.environ | {"TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+    )
+    assert (ended.returncode, ended.stderr) == (130, "aegis-opt: interrupted\n")
+    assert [*temporary.iterdir(), *place.iterdir()] == []

@@ -17,6 +17,7 @@ import pytest
 import aegis_opt as ao
 from aegis_opt.cli._parser import VERIFY_SECONDS
 from aegis_opt.errors import CertificateError, InvalidOption
+from aegis_opt.masks import Grouping
 from aegis_opt.privacy import KAnonymity, verify_certificate
 from aegis_opt.privacy._lattice._certificate import digest_of
 from aegis_opt.privacy._proof import _verify
@@ -278,7 +279,8 @@ def test_a_verification_is_given_up_after_its_time_limit(monkeypatch: pytest.Mon
     with pytest.raises(TimeoutError):
         least_cost(rng.integers(0, 10**9, (40, 25)).tolist(), hard, end=started + 1)
     assert time.monotonic() - started < 5
-    assert verify_certificate(forged(document), frame, time_limit=None).records == 200
+    for unlimited in (None, 1e10, 1e300):
+        assert verify_certificate(forged(document), frame, time_limit=unlimited).records == 200
     assert inspect.signature(verify_certificate).parameters["time_limit"].default == VERIFY_SECONDS
 
 
@@ -307,3 +309,21 @@ def test_a_rejected_configuration_is_ruled_out_alone() -> None:
     assert least_cost(costs, [], [[0, 0, None]]) == 2
     assert least_cost(costs, [], [[0, 0, None], [0, 1, None], [1, 0, 0]]) == 5
     assert least_cost(costs, [], every) is None
+
+
+def test_joins_that_are_made_in_pieces_and_not_kept_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all clauses were kept, and all candidates of a join linked at once, in many GB."""
+    proofs = [(ao.privacy.Certificate(document), case.frame) for case, document in CERTIFIED]
+    whole = [verify_certificate(proof, frame) for proof, frame in proofs]
+    monkeypatch.setattr(_verify, "_MOST_JOINED", 0)
+    monkeypatch.setattr(_verify, "_MOST_LINKED", 1)
+    for (proof, frame), expected in zip(proofs, whole, strict=True):
+        assert verify_certificate(proof, frame).cost == expected.cost
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        own = [np.unique(rng.integers(0, 9, 12), return_inverse=True)[1] for _ in range(4)]
+        first, *others = (Grouping(groups, tuple(map(str, range(groups.max() + 2)))) for groups in own)
+        found = _verify._joined(first, others)[first.groups]
+        linked = np.array([[any(g[a] == g[b] for g in own) for b in range(12)] for a in range(12)])
+        reached = np.linalg.matrix_power(linked.astype(float), 12) > 0
+        assert ((found[:, None] == found) == reached).all()

@@ -19,7 +19,7 @@ from aegis_opt.domain import Domain
 from aegis_opt.errors import MaskError, SourceError
 from aegis_opt.masks import Mask, NoiseMask
 from aegis_opt.masks._noise import uniforms
-from aegis_opt.masks._sql import Draw, SqlColumn, drawn_column
+from aegis_opt.masks._sql import Draw, SqlColumn, _draw, drawn_column
 from aegis_opt.release._duckdb import DuckDBRows, masked_columns
 from aegis_opt.release._progress import readable
 
@@ -231,3 +231,27 @@ def test_a_lack_of_memory_is_not_blamed_on_the_source() -> None:
         readable("t"),
     ):
         raise duckdb.OutOfMemoryException("full")
+
+
+@pytest.mark.parametrize("mask", [ao.RandomizedResponse, ao.Pram])
+def test_a_column_of_integers_holds_no_declared_fraction(mask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.5 was looked up as 2: an error of DuckDB, or another value's masked value."""
+    values = [i / 2 for i in range(80)] + [float("inf")]
+    noise: Any = (
+        mask(p=0.5, domain=values, seed=1)
+        if mask is ao.RandomizedResponse
+        else mask(np.full((81, 81), 0.5 / 81) + np.eye(81) * 0.5, values, seed=1)
+    )
+    frame = pd.DataFrame({"x": [1, 2, 3, 39] * 50})
+    wide = ao.apply_configuration(frame, {"x": noise})
+    monkeypatch.setattr(_draw, "_MOST_CASES", 10**6)
+    short = ao.apply_configuration(frame, {"x": noise})
+    assert wide["x"].tolist() == short["x"].tolist()
+
+
+@pytest.mark.parametrize("twice", [[1, "1"], [1, 1.0], [True, 1]])
+@pytest.mark.parametrize("n", [3, 200])
+def test_declared_values_that_are_one_and_the_same_are_refused(twice: list[Any], n: int) -> None:
+    frame = pd.DataFrame({"x": [1, 2] * 50})
+    with pytest.raises(ao.errors.MaskError, match=r"one and the same|none of kind integer|more than once"):
+        ao.apply_configuration(frame, {"x": ao.RandomizedResponse(p=0.9, domain=[*twice, *range(2, n)])})

@@ -1,6 +1,9 @@
 """CSV files whose lines, quotes or headers are odd: read as they are or refused, never an empty table."""
 
+import csv
 import gzip
+import random
+import time
 
 import pytest
 
@@ -142,3 +145,62 @@ def test_one_thread_loses_no_record_of_a_file_with_a_quote_that_is_not_closed(tm
         scan(path, "y")
     with pytest.raises(SourceError, match=r"people\.csv"):
         apply_configuration(path, {"y": Suppress()})
+
+
+def test_records_are_counted_as_the_csv_module_counts_them(tmp_path, monkeypatch):
+    """Whatever is quoted, however lines end, and wherever a piece of the file does."""
+    rng = random.Random(0)
+    path = tmp_path / "people.csv"
+    counted = refused = 0
+    for _ in range(600):
+        monkeypatch.setattr(_csv_header, "_PIECE", rng.choice((4, 5, 7, 64)))
+        names, end = ["x", "y"][: rng.choice((1, 2))], rng.choice(("\n", "\r", "\r\n"))
+        fields = ["", "1", "é", '"a\nb"', '"a\r"', '"\r\n"', '"a""b"', '""', '","', '"a', 'a"b', '"a"b']
+        rows = [rng.choices(fields, [4] * 9 + [1] * 3, k=len(names)) for _ in range(rng.randrange(6))]
+        text = "".join(",".join(row) + end * rng.choice((1, 1, 1, 2)) for row in [names, *rows])
+        path.write_bytes((rng.choice(("", "\ufeff")) + text).encode())
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            try:
+                expected = sum(bool(row) or len(names) == 1 for row in csv.reader(file, strict=True)) - 1
+            except csv.Error:
+                expected = None
+        found = _csv_header.CsvHeader(names, ",", end, 1).n_records(str(path))
+        assert found is None or found == expected
+        assert found is not None or expected is None or 'a"b' in text.replace('"a""b"', "")
+        counted, refused = counted + (found is not None), refused + (found is None)
+    assert min(counted, refused) > 100
+
+
+def test_a_large_file_of_long_texts_is_read(tmp_path):
+    """The csv module takes no field of more than 131,072 characters, and DuckDB's threads had refused it."""
+    path = tmp_path / "people.csv"
+    long = "a,1\nb,0\n" * 17_500
+    path.write_text("x,y\n" + f'"{long}",1\nd,0\n' * 100)
+    assert scan(path, "y").attributes["x"].domain.to_list() == [long, "d"]
+
+
+def test_a_quote_that_is_not_closed_is_told_in_a_large_file_too(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("x,y\n" + f'"{NOTE}",1\n' * 300 + '"3,0\n')
+    with pytest.raises(SourceError, match=r"(?s)people\.csv.*(unterminated quote|a quote is not closed)"):
+        scan(path, "y")
+
+
+def test_millions_of_empty_lines_in_a_small_file_are_refused_or_read_soon(tmp_path):
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(gzip.compress(b"x,y\n1,a\n2,b\n" + b"\n" * (40 * 2**20), 9))
+    begun = time.process_time()
+    assert scan(path, "y").n_records == 2
+    assert time.process_time() - begun < 5
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv.gz"
+    text = b"x,y\n2,b\n" + b"1,a\n" * 99_999
+    path.write_bytes(gzip.compress(text, 9))
+    assert scan(path, "y").n_records == 100_000
+    monkeypatch.setattr(_csv_header, "MOST_UNPACKED", len(text) - 1)
+    with pytest.raises(SourceError, match=r"people\.csv\.gz unpacks to more than 400,003 bytes, 200 times"):
+        scan(path, "y")
+    monkeypatch.setattr(_csv_header, "MOST_RATIO", 1000)
+    assert scan(path, "y").n_records == 100_000

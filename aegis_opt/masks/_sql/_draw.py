@@ -167,13 +167,13 @@ def _at_most(x: str, listed: str, start: str, length: int) -> str:
 
 
 def _places(kind: Kind, values: list[Any]) -> Lookup:
-    """Look up the places of values in a list of them."""
-    present = sorted(value for value in values if value is not None)
-    missing = len(present) < len(values)
+    """Look up the places of values in a list of them; a column of integers holds no others."""
     places = {value: place for place, value in enumerate(values)}
-    ordered = [places[value] for value in [*present, *([None] if missing else [])]]
-    grouping = Grouping(np.arange(len(values)), tuple(ordered))
-    return Lookup(Domain(kind, np.array(present, dtype=object), missing), grouping, "BIGINT")
+    missing = places.pop(None, None)
+    present = sorted(v for v in places if kind != "integer" or (v == v // 1 and -(2**63) <= v < 2**63))
+    ordered = [places[value] for value in present] + ([] if missing is None else [missing])
+    domain = Domain(kind, np.array(present, dtype=object), missing is not None)
+    return Lookup(domain, Grouping(np.arange(len(ordered)), tuple(ordered)), "BIGINT")
 
 
 def _at(labels: list[Label]) -> Lookup:

@@ -76,8 +76,9 @@ def least_cost(
     if status == cp_model.INFEASIBLE:
         return None
     if status != cp_model.OPTIMAL:
-        _seconds_left(end)
-        raise CertificateError(f"the integer program of the clauses was not solved ({solver.status_name()})")
+        if left is not None and status in (cp_model.UNKNOWN, cp_model.FEASIBLE):
+            raise TimeoutError
+        raise CertificateError(f"the integer program of the clauses was not solved ({status.name})")
     return sum(
         c
         for own, xs in zip(costs, chosen, strict=True)

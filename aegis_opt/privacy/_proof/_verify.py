@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ Part = tuple[int, ...]
 TIME_LIMIT = 300.0
 """The seconds that a verification may take if none are given: certificates come from strangers."""
 _MOST_WAYS = 2**22  # that satisfy clauses, all together: the integer program then takes 1.2 GB
+_MOST_JOINED = 2**23  # groups of joins that are kept: 64 MB
+_MOST_LINKED = 2**20  # values times candidates that are linked at once: 40 bytes each
 _MOST_DIGITS = 12
 _NONE = np.empty(0, dtype=np.int64)
 _EXACT = 2.0**52  # the sum of the largest losses stays below, in units
@@ -192,6 +195,7 @@ class _Verifier:
         ]
         self.rounding = 0.0  # of the measure itself, all attributes together
         self._joins: dict[tuple[int, Part], IntArray] = {}
+        self._n_joined = 0  # groups in all of them
         self._ways: dict[tuple[int, bytes], IntArray] = {}
         self._distinct: dict[int, tuple[IntArray, IntArray]] = {}
 
@@ -322,7 +326,7 @@ class _Verifier:
     def _coarser(self, i: int, part: Part) -> IntArray:
         """Return the candidates that do not refine a join: some group of theirs meets two of its groups."""
         joined = pd.factorize(self._groups(i, part))[0].astype(np.int64)
-        same = (i, joined.tobytes())
+        same = (i, hashlib.sha256(joined.tobytes()).digest())
         if same not in self._ways:
             partitions, of = self._partitions(i)
             # one[p, g]: a group of the join that group g of partition p meets
@@ -350,22 +354,30 @@ class _Verifier:
         """Return for each group of the first candidate of a join the number of its group in the join."""
         if (i, part) not in self._joins:
             first, *others = (self.table.groupings[i][c] for c in part)
+            if self._n_joined > _MOST_JOINED:
+                self._joins.clear()
+                self._n_joined = 0
             self._joins[i, part] = _joined(first, others)
+            self._n_joined += first.n_groups
         return self._joins[i, part]
 
 
 def _joined(first: Grouping, others: Sequence[Grouping]) -> IntArray:
     """Link the groups of a candidate that share a group of another one; number what is linked."""
-    if not others:
-        return np.arange(first.n_groups)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    starts = np.cumsum([first.n_groups, *(other.n_groups for other in others)])
-    ends = np.concatenate([start + other.groups for start, other in zip(starts[:-1], others, strict=True)])
-    edges = (np.ones(len(ends), dtype=bool), (np.tile(first.groups, len(others)), ends))
-    numbers = connected_components(coo_array(edges, shape=(starts[-1], starts[-1])), directed=False)[1]
-    return np.asarray(numbers[: first.n_groups], dtype=np.int64)
+    goes = np.arange(first.n_groups)
+    together = max(_MOST_LINKED // max(len(first.groups), 1), 1)
+    for begin in range(0, len(others), together):
+        some = others[begin : begin + together]
+        starts = np.cumsum([first.n_groups, *(other.n_groups for other in some)])
+        ends = np.concatenate([start + other.groups for start, other in zip(starts[:-1], some, strict=True)])
+        edges = (np.ones(len(ends), dtype=bool), (np.tile(goes[first.groups], len(some)), ends))
+        linked = coo_array(edges, shape=(starts[-1], starts[-1]))
+        numbers = connected_components(linked, directed=False)[1]
+        goes = np.unique(numbers[goes], return_inverse=True)[1]
+    return goes
 
 
 def _digits(largest: float) -> int:
