@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,10 +210,10 @@ def test_a_child_gives_its_result_or_its_error() -> None:
 def test_a_time_limit_of_centuries_is_none(limit: float) -> None:
     """No lock can wait so long: `OverflowError`."""
     problem = large_problem(14, 3, 1)
-    solvers = ("integer", {"engine": "cp-sat"}), ("integer", {"engine": "flow"}), ("convex", {}), ("ipf", {})
-    for solver, options in solvers:
-        result = ao.reconstruct(problem, solver, **options, time_limit=limit)  # type: ignore[arg-type]
-        assert result.status is ao.Status.OPTIMAL
+    solvers = ("integer", "cp-sat"), ("integer", "flow"), ("convex", None), ("ipf", None)
+    for solver, engine in solvers:
+        options: dict[str, Any] = {} if engine is None else {"engine": engine}
+        assert ao.reconstruct(problem, solver, **options, time_limit=limit).status is ao.Status.OPTIMAL
     assert in_child(abs, -1, seconds=limit) == 1
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(interruptible, lambda: 1, seconds=limit).result() == 1

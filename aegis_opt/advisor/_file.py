@@ -35,6 +35,10 @@ VERSION = 1
 _WAY_OUT = "get a whole copy of the file, or make it again with advise(...).save(path)"
 _SMALLER = "ask about fewer configurations"
 _RANKING = {"configuration": str, "rank": int, "pud": float, "pud_low": float, "pud_high": float}
+_NUMBERS = (  # columns of the attributes that need not be there
+    *("values", "masked_tables", "estimate", "estimate_5", "estimate_95", "low", "high", "residual"),
+    *("disclosed", "chance", "gain"),
+)
 _MOST_DIGITS = 20  # decimals that a criterion may ask for
 
 
@@ -153,6 +157,8 @@ def _part(part: Any, where: str, summary: AnySummary | None, by_mi: Advice | Non
     for name in ("deviations", "masked"):
         tables[name] = _number_frame(part, name, where, len(index)).set_index(index)
     attributes = _frame(part, "attributes", where, {"attribute": str})
+    if odd := [name for name in _NUMBERS if name in attributes and attributes[name].dtype.kind not in "if"]:
+        raise AdviceError(f"the column {odd[0]!r} of 'attributes' in {where} has the wrong type: {_WAY_OUT}")
     names = list(tables["deviations"].columns)
     if names != list(tables["masked"].columns) or names != list(attributes["attribute"]):
         raise AdviceError(f"the parts of {where} have other attributes: {_WAY_OUT}")
@@ -330,6 +336,8 @@ def _seconds(entry: dict[str, Any], where: str) -> dict[str, float]:
 def _asked(entry: dict[str, Any], where: str) -> dict[str, Any]:
     check_nested(entry, AdviceError)
     for name, value in entry.items():
-        if not isinstance(value, str | int | float | bool | type(None)):
-            raise AdviceError(f"{name!r} in 'asked' of {where} must be a plain value: {_WAY_OUT}")
+        if not name.isidentifier() or not isinstance(value, str | int | float | bool | type(None)):
+            raise AdviceError(
+                f"{shown(name)} in 'asked' of {where} must be an option with a plain value: {_WAY_OUT}"
+            )
     return entry

@@ -90,7 +90,8 @@ class NoiseIntervals:
             found[name] = {}
             for group in groups:
                 place = 0 if pooled else group[0]
-                problem, X = estimate.problems[place], estimate.solved[place].values
+                solution = estimate.solved[place]
+                problem, X = solution.repaired or estimate.problems[place], solution.values
                 refitted = solved.once(
                     ("noise", problem, seed, X.tobytes()), partial(refit, problem, X, seed)
                 )

@@ -20,7 +20,7 @@ from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, Unknown
 from aegis_opt.masks._base import Identity, Mask, Suppress, mask_from_spec, naming
 from aegis_opt.masks._documents import read_document, write_document
 from aegis_opt.masks._generalize import Generalize
-from aegis_opt.masks._hierarchy import Hierarchy
+from aegis_opt.masks._hierarchy import MOST_CELLS, Hierarchy
 from aegis_opt.masks._noise import NoiseMask
 from aegis_opt.masks._order import Rule, check_orders, normal_orders
 from aegis_opt.masks._spec_text import spec_text
@@ -471,6 +471,7 @@ def _parse(document: Any, folder: Path) -> Configurations:
     if not document:
         raise ConfigurationError("it holds no configuration: add {name: {attribute: mask}}")
     named: dict[str, dict[str, Mask]] = {}
+    hierarchies: dict[Path, Hierarchy] = {}
     for name, masks in document.items():
         if not isinstance(masks, dict):
             raise ConfigurationError(
@@ -480,12 +481,28 @@ def _parse(document: Any, folder: Path) -> Configurations:
         named[name] = {}
         for attribute, spec in masks.items():
             try:
-                named[name][attribute] = mask_from_spec(spec, folder)
+                named[name][attribute] = mask_from_spec(_with_hierarchy(spec, folder, hierarchies), folder)
             except (ConfigurationError, MaskError, UnknownMask) as error:
                 raise ConfigurationError(
                     f"configuration {shown(name)}, attribute {shown(attribute)}: {error}"
                 ) from error
     return Configurations(named, label, order)
+
+
+def _with_hierarchy(spec: Any, folder: Path, known: dict[Path, Hierarchy]) -> Any:
+    """Put the hierarchy that a spec names in place of its path; masks of one file share what it holds."""
+    path = spec.get("hierarchy") if isinstance(spec, dict) else None
+    if not isinstance(path, str):
+        return spec
+    place = folder / path
+    if place not in known:
+        known[place] = Hierarchy.from_csv(place)
+        if sum(len(each.rows) * each.n_levels for each in known.values()) > MOST_CELLS:
+            raise ConfigurationError(
+                f"the hierarchies that the file names have more than {MOST_CELLS:,} cells together, the most "
+                "that are read: split it"
+            )
+    return {**spec, "hierarchy": known[place]}
 
 
 def _saved_spec(mask: Mask, folder: Path) -> dict[str, Any]:

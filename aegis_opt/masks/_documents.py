@@ -104,9 +104,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: dict[Any, int] = {}
         for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":  # <<: *other, whose keys may be overridden
-                continue
-            key = self.construct_object(key_node, deep=True)
+            is_merge = key_node.tag == "tag:yaml.org,2002:merge"  # <<: *other, whose keys may be overridden
+            key = "<<" if is_merge else self.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if isinstance(key, list | dict):
                 raise ConfigurationError(f"line {line}: a key must be a name or a number, not {shown(key)}")

@@ -21,6 +21,8 @@ from aegis_opt.masks._parameters import some
 
 MOST_BYTES = 16 * 2**20
 """The size of a file that holds a hierarchy."""
+MOST_CELLS = 2**23
+"""Cells of all hierarchies that one configuration file names, together: they take 600 MB."""
 
 
 @dataclass(frozen=True)

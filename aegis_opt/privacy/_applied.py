@@ -63,10 +63,17 @@ class AppliedProtection:
         least, most = _SCALES
         number("the scale of the noise", self.scale, least=least, most=most, error=SummaryError)
         epsilon = number("epsilon of the protection", self.epsilon, above=0, error=SummaryError)
-        number("epsilon of a change", self.epsilon_of_change, above=0, error=SummaryError)
+        of_change = number("epsilon of a change", self.epsilon_of_change, above=0, error=SummaryError)
         delta = number("delta of the protection", self.delta, least=0, most=1, error=SummaryError)
         if self.method == "geometric" and delta != 0:
             raise SummaryError("geometric noise has a delta of 0: correct the delta of the protection")
+        if self.method == "gaussian" and delta == 0:
+            raise SummaryError("Gaussian noise has a delta above 0: correct the delta of the protection")
+        if of_change < epsilon * (1 - 1e-9):
+            raise SummaryError(
+                f"epsilon of a change, {of_change:g}, is below epsilon of the protection, {epsilon:g}: to "
+                "change a record discloses at least as much as to add one; the statement is wrong"
+            )
         cost = self.tables / self.scale
         if self.method == "geometric" and cost > epsilon * (1 + 1e-9):
             raise SummaryError(

@@ -17,7 +17,9 @@ WAY_OUT = (
 )
 
 NO_WHOLE_TABLE = (
-    f"fractional tables meet all the totals (and extra constraints), but no whole one does. {WAY_OUT}"
+    "fractional tables meet all the totals (and extra constraints), but no whole one does, so that no "
+    "records have them. Correct the totals, or keep a fractional table: solver='ipf' or 'convex' without "
+    "a rounding."
 )
 
 

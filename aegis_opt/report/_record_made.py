@@ -7,13 +7,11 @@ import shlex
 from hashlib import sha256
 from importlib.metadata import version
 
-import yaml
-
 from aegis_opt._shown import shown
 from aegis_opt.advisor import Advice
 from aegis_opt.advisor._attribute_warnings import undescribed
 from aegis_opt.advisor._numbers import is_lower_bound
-from aegis_opt.errors import AdviceError
+from aegis_opt.errors import AdviceError, InvalidOption
 from aegis_opt.privacy import PrivacyRule
 from aegis_opt.privacy._written import rule_from_spec
 from aegis_opt.summary import ProtectedSummary, Summary
@@ -69,9 +67,20 @@ def _rule(text: str) -> PrivacyRule:
     """Return a privacy rule that is written as commands do: k=5, or l=2,kind=entropy."""
     parts = (part.partition("=") for part in text.split(","))
     try:
-        return rule_from_spec({name: yaml.safe_load(value) for name, _, value in parts})
-    except yaml.YAMLError as error:
-        raise AdviceError(f"the advice requires {shown(text)}, which is no privacy rule") from error
+        return rule_from_spec({name: _value(value) for name, _, value in parts})
+    except InvalidOption as error:
+        raise AdviceError(f"the advice requires {shown(text)}, which is no privacy rule: {error}") from error
+
+
+def _value(word: str) -> bool | int | float | str:
+    """Return what a parameter of a privacy rule says: a truth value, a number or a word."""
+    if word in ("true", "false"):
+        return word == "true"
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return int(number) if number.is_integer() else number
 
 
 def facts_about(advice: Advice, record: str, written: str) -> list[tuple[str, str]]:

@@ -71,6 +71,8 @@ def whole_numbers(values: Any, what: str, *, ndim: int, signed: bool = False) ->
             raise SummaryError(f"{wanted}, not of {odd.__name__}")
     try:
         array = np.array(values)
+        if array.dtype.kind == "f" and np.abs(array).max(initial=0) >= MOST_RECORDS:
+            array = np.array(values, dtype=object)  # a float beside 2**53 + 1 makes it 2**53
     except ValueError as error:
         raise SummaryError(f"the {what} must be a table with rows of equal length") from error
     if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "iufO":

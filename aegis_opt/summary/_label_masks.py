@@ -20,6 +20,8 @@ from aegis_opt.summary._shared_data import SharedData
 
 MOST_LABEL_MASKS = 100
 """Distinct masks of the label in one summary."""
+MOST_GROUPED = 10_000_000
+"""Classes that all masks of the label group, together: runs say that in a few bytes."""
 MOST_COMPARED = 5_000_000
 """Classes of the label, times the pairs of its masks, where the records of the classes are not shared."""
 
@@ -158,6 +160,11 @@ def read_label_masks(
         raise SummaryError(
             f"the label has {shown(n_classes)} classes and {len(masks)} masks; it has 2 to {most_classes:,} "
             f"classes, and at most {MOST_LABEL_MASKS} masks"
+        )
+    if n_classes * len(masks) > MOST_GROUPED:
+        raise SummaryError(
+            f"the masks of the label group {n_classes * len(masks):,} classes together; at most "
+            f"{MOST_GROUPED:,} are read: share fewer configurations at a time"
         )
     found = []
     for i, entry in enumerate(masks):

@@ -181,6 +181,8 @@ def _attribute(entry: Any, where: str, version: int) -> AttributeSummary:
     if version < 3 and values is not None and histogram is None:
         raise SummaryError(f"{where} has values, but its histogram is lost: {WAY_OUT}")
     order = get_entry(entry, "order", str, where) if version >= 3 and "order" in entry else None
+    if values is not None and len(values) != n_values:  # the sizes of channels rest on it
+        raise SummaryError(f"{where} has {n_values} values by its own account, but {len(values)} are listed")
     listed = None if values is None else _values(values, kind, where)
     tables = [
         table if written.get("label_mask") is None else replace(table, label_mask=written["label_mask"])

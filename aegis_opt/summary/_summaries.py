@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from aegis_opt._display import Card, Displayed
@@ -65,6 +66,23 @@ class Summaries(Mapping[str, OneLabel], Displayed):
                     f"the summaries must have the same configurations in the same order; that of the label "
                     f"{shown(label)} differs from the first one: {shown(odd)}"
                 )
+        self._check_one_table()
+
+    def _check_one_table(self) -> None:
+        """Refuse tables that cannot be of the same records: the proof of a joint order rests on that."""
+        first: Summary | None = None
+        for label, summary in self._by_label.items():
+            if isinstance(summary, Summary):
+                first = first or summary
+                labels = f"{shown(first.label)} and {shown(label)}"
+                about = f"the summaries of the labels {labels} are not of one table"
+                if summary.n_records != first.n_records:
+                    raise SummaryError(
+                        f"{about}: they have {first.n_records:,} and {summary.n_records:,} records"
+                    )
+                for name in summary.attributes.keys() & first.attributes.keys():
+                    if (what := _difference(first, summary, name)) is not None:
+                        raise SummaryError(f"{about}: {what} of attribute {shown(name)} differ")
 
     def __getitem__(self, label: str) -> OneLabel:
         if label not in self._by_label:
@@ -145,3 +163,22 @@ class Summaries(Mapping[str, OneLabel], Displayed):
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.labels))
         return f"Summaries(labels {names}, {len(self.configurations)} configurations)"
+
+
+def _difference(one: Summary, other: Summary, name: str) -> str | None:
+    """Say what two summaries tell about the same attribute that cannot be told of the same records."""
+    a, b = one.attributes[name], other.attributes[name]
+    if (a.kind, a.n_values, a.values, a.order) != (b.kind, b.n_values, b.values, b.order):
+        return "kind, values or order"
+    if a.histogram is not None and b.histogram is not None and not np.array_equal(a.histogram, b.histogram):
+        return "the histograms"
+    seen = {(one.configurations[c][name], other.configurations[c][name]) for c in one.configurations}
+    for i, j in sorted(seen):
+        mine, theirs = a.tables[i], b.tables[j]
+        if (dict(mine.spec), mine.labels) != (dict(theirs.spec), theirs.labels) or not np.array_equal(
+            mine.groups, theirs.groups
+        ):
+            return "masks"
+        if mine.channel is None and not np.array_equal(mine.joint.sum(axis=1), theirs.joint.sum(axis=1)):
+            return "the records of masked values"
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from pathlib import Path
@@ -261,3 +262,43 @@ def test_masks_without_noise_keep_their_infinite_epsilon(tmp_path: Path) -> None
     loaded = ao.Advice.load(tmp_path / "advice.json")
     pd.testing.assert_frame_equal(loaded.ranking, advice.ranking)
     assert np.isinf(loaded.ranking.set_index("configuration").loc["none", "epsilon"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"require": "k=2020-02-31"},
+        {"require": "k=" + "9" * 5000},
+        {"require": "k=" + "[" * 1000},
+        {"require": "k=!!int"},
+        {"require": "=5"},
+        {"x=__import__('os')) #": 1},
+    ],
+    ids=str,
+)
+def test_what_was_asked_is_an_option_and_a_rule_is_a_rule(
+    clinic: ao.datasets.Dataset, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    """They were read as YAML, whose errors were raw, and names stood in the record's Python as they were."""
+    path = tmp_path / "advice.json"
+    ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi").save(path)
+    document = json.loads(path.read_text())
+    document["advice"]["asked"] |= change
+    path.write_text(json.dumps(document))
+    with pytest.raises(AdviceError, match=r"no privacy rule|must be an option with a plain value"):
+        ao.Advice.load(path).report(tmp_path / "advice.html")
+
+
+def test_columns_of_the_attributes_that_are_numbers_hold_numbers(
+    clinic: ao.datasets.Dataset, tmp_path: Path
+) -> None:
+    path = tmp_path / "advice.json"
+    ao.advise(ao.summarize(clinic.frame, clinic.label, clinic.configurations), "mi").save(path)
+    document = json.loads(path.read_text())
+    for name in ("disclosed", "estimate", "residual"):
+        changed = copy.deepcopy(document)
+        columns = changed["advice"]["attributes"]
+        columns[name] = ["x"] * len(columns["attribute"])
+        path.write_text(json.dumps(changed))
+        with pytest.raises(AdviceError, match=f"'{name}' of 'attributes' in the advice has the wrong type"):
+            ao.Advice.load(path)

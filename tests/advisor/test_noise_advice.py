@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -194,3 +196,24 @@ def test_whole_tables_of_noisy_counts_take_any_seed() -> None:
     masks = {"noise": {"x": ao.RandomizedResponse(p=0.8, seed=1)}, "closed": {"x": ao.Suppress()}}
     advice = ao.advise(ao.summarize(frame, "y", masks), "mi", solver="integer")
     assert set(advice.ranking["configuration"]) == {"noise", "closed"}
+
+
+@pytest.mark.parametrize("how", ["repair", "relax"])
+def test_contradictory_tables_beside_noise_are_repaired(how: str) -> None:
+    """The noise was fitted again to the totals as they were given, and the error named this way out."""
+    frame = table_frame(random_table(np.random.default_rng(0), 3, 2, 200))
+    masks = [ao.RandomizedResponse(epsilon=1, seed=0), ao.Generalize({"a": [0, 1], "b": [2]})]
+    made = ao.summarize(frame, "y", {"noise": {"x": masks[0]}, "exact": {"x": masks[1]}})
+    attribute = made.attributes["x"]
+    other = replace(attribute.tables[1], joint=np.roll(attribute.tables[1].joint, 1, axis=0))
+    tables = (*attribute.tables, other)
+    summary = replace(
+        made,
+        attributes={"x": replace(attribute, tables=tables)},
+        configurations={**made.configurations, "other": {"x": 2}},
+    )
+    with pytest.raises(ao.InfeasibleProblem):
+        ao.advise(summary, "mi")
+    advice = ao.advise(summary, "mi", on_conflict=how)  # type: ignore[arg-type]
+    assert not advice.certified
+    assert any("contradict each other" in warning for warning in advice.warnings)

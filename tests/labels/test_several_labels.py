@@ -124,6 +124,38 @@ def test_one_file_holds_all_labels(tmp_path: Path) -> None:
             ao.Summary.load(tmp_path / "s.json")
 
 
+def doubled(part: dict[str, Any]) -> None:
+    """Double all counts of a summary."""
+    part["label"]["counts"] = [2 * count for count in part["label"]["counts"]]
+    for attribute in part["attributes"].values():
+        attribute["histogram"] = attribute["histogram"] and [2 * count for count in attribute["histogram"]]
+        for written in attribute["tables"]:
+            written["joint"] = [[2 * count for count in row] for row in written["joint"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (doubled, "they have .* records"),
+        (lambda part: part["attributes"]["a"].update(histogram=None, values=None), "kind, values or order"),
+        (lambda part: part["attributes"]["a"]["histogram"].reverse(), "the histograms|other group totals"),
+        (
+            lambda part: part["attributes"]["a"]["tables"][0].update(mask={"function": "suppress"}),
+            "masks of attribute 'a' differ",
+        ),
+    ],
+    ids=["records", "values", "histogram", "mask"],
+)
+def test_summaries_that_are_not_of_one_table_are_refused(tmp_path: Path, change: Any, words: str) -> None:
+    """They had certificates: what they say of an attribute was compared with its own label only."""
+    ao.summarize(table(), ["health", "rich"], MASKS, histograms=True).save(tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    change(document["summaries"][1])
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    with pytest.raises(ao.errors.SummaryError, match=words):
+        ao.Summary.load(tmp_path / "s.json")
+
+
 def test_labels_of_a_file_share_its_ceilings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = ao.summarize(table(), ["health", "rich"], MASKS)
     made.save(tmp_path / "s.json")

@@ -20,6 +20,7 @@ from aegis_opt.masks import (
     Generalize,
     Hierarchy,
     Suppress,
+    _configuration,
     _documents,
     _hierarchy,
     load_configurations,
@@ -194,3 +195,31 @@ def test_a_mapping_is_shown_shortly(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_configurations(tmp_path / "c.json")
     assert len(str(caught.value)) < 1000
+
+
+def test_a_hierarchy_is_read_once_for_all_masks_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each mask read and kept its own: fifty configurations over one took gigabytes."""
+    (tmp_path / "h.csv").write_text("".join(f"{i},low,*\n" for i in range(1000)))
+    (tmp_path / "other.csv").write_text("1,*\n")
+    mask = '{"x": {"function": "generalize", "hierarchy": "%s", "level": 1}}'
+    text = ", ".join(f'"c{i}": {mask % "h.csv"}' for i in range(50))
+    (tmp_path / "c.json").write_text("{" + text + f', "other": {mask % "other.csv"}}}')
+    loaded = load_configurations(tmp_path / "c.json")
+    assert len({id(loaded[f"c{i}"]["x"].hierarchy) for i in range(50)}) == 1  # type: ignore[attr-defined]
+    monkeypatch.setattr(_configuration, "MOST_CELLS", 3000)
+    with pytest.raises(
+        ConfigurationError, match=r"'other', attribute 'x': .* more than 3,000 cells together"
+    ):
+        load_configurations(tmp_path / "c.json")
+
+
+def test_a_merge_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    """The last one won without a word."""
+    merged = "<<: {x: {function: suppress}}"
+    (tmp_path / "c.yaml").write_text(f"a:\n  {merged}\n  {merged}\n")
+    with pytest.raises(
+        ConfigurationError, match="the key '<<' is given twice in one mapping, at lines 2 and 3"
+    ):
+        load_configurations(tmp_path / "c.yaml")

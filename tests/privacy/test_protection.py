@@ -135,3 +135,15 @@ def test_without_opendp_the_command_that_installs_it_is_named(monkeypatch: pytes
 def test_false_statements_of_a_budget_are_refused() -> None:
     with pytest.raises(ao.errors.SummaryError, match="costs an epsilon of 2, not 1"):
         AppliedProtection("geometric", 1.0, 2, 1.0, 2.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"epsilon": 1.0, "epsilon_of_change": 0.5, "delta": 1e-6}, "epsilon of a change, 0.5, is below"),
+        ({"epsilon": 1e-9, "epsilon_of_change": 1e-9, "delta": 0.0}, "Gaussian noise has a delta above 0"),
+    ],
+)
+def test_budgets_that_cannot_be_are_refused(stated: dict[str, float], words: str) -> None:
+    with pytest.raises(ao.errors.SummaryError, match=words):
+        AppliedProtection("gaussian", 5.0, 1, **stated)  # type: ignore[arg-type]

@@ -83,6 +83,7 @@ def test_runs_are_checked_before_they_are_laid_out(tmp_path: Path, runs: Any) ->
         (["x" * 10**6, *[1] * 10**5], "not of str"),  # as an array of texts it would take 400 GB
         ([2**53, 1], r"are 9,007,199,254,740,993 records in the .*; at most 2\*\*53"),
         ([2**62, 2**62, 2**62, 2**62], "too large"),
+        ([2**53 + 1, 0.0], "the number 9007199254740993, which is too large"),  # a float would be 2**53
         ([2**53] * 2048, "are 18,446,744,073,709,551,616 records"),  # 0 in 64 bits
         ([10**30, 6], "too large"),
         ([1e300, 6], "too large"),
@@ -271,3 +272,35 @@ def test_the_largest_totals_are_added_up_exactly() -> None:
     summary = Summary("y", "string", ("a", "b"), [half, half], {"x": attribute}, {"c": {"x": 0}})
     assert summary.n_records == 2**53
     assert advise(summary).attributes["residual"][0] <= 1e-6 * 2**53
+
+
+def test_channels_are_not_made_for_more_values_than_are_stated(tmp_path: Path) -> None:
+    """A file of 1 MB that states one value, and lists thousands, took more than 3 GB."""
+    listed = [f"v{i}" for i in range(500)]
+    noise = {"function": "randomized_response", "epsilon": 1.0, "domain": listed}
+    tables = [{"mask": noise, "groups": None, "labels": listed, "joint": [[1, 1]]}] * 60
+    changed = document(kind="string", n_values=1, values=listed, histogram=[1] * 500, tables=tables)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SummaryError, match=r"'age' has 1 values by its own account, but 500 are listed"):
+            load(tmp_path, changed | {"version": 6})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * 2**20
+
+
+def test_masks_of_a_label_that_a_few_bytes_claim_have_a_ceiling(tmp_path: Path) -> None:
+    """A hundred masks of five million classes, in 13 kB, took 4 GB."""
+    runs = {"runs": [[0, 2_500_000], [1, 2_500_000]]}
+    mask = {"mask": {"function": "generalize"}, "groups": runs, "labels": ["l", "h"], "counts": [1, 1]}
+    label = {"name": "y", "kind": "integer", "values": None, "counts": None, "n_values": 5_000_000}
+    changed = document() | {"version": 6, "label": label | {"masks": [mask] * 100, "configurations": {}}}
+    tracemalloc.start()
+    try:
+        with pytest.raises(SummaryError, match=r"group 500,000,000 classes together; at most 10,000,000"):
+            load(tmp_path, changed)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * 2**20
