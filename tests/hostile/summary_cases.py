@@ -26,6 +26,7 @@ from aegis_opt.privacy import KAnonymity, TCloseness
 from aegis_opt.summary._noisy_tables import noisy_attributes
 
 LABEL = ao.Generalize([["low", [0, 1]], ["high", [2]]])
+MASKS_OF_AGE = {"wide": {"age": ao.Bucketize(width=20)}, "narrow": {"age": ao.Bucketize(width=10)}}
 
 
 @functools.cache
@@ -74,9 +75,24 @@ def change_sizes(rng: random.Random, document: Any) -> None:
     attribute = document["attributes"][rng.choice(names)]
     table = rng.choice(attribute["tables"])
     n = rng.choice((0, 1, 7, 9, 10**5, 10**7, 10**8, 2**53, 2**62, 2**63, 2**64, 10**100, -8))
-    match rng.randrange(6):
+    match rng.randrange(8):
         case 0:
             attribute["n_values"] = n
+        case 6:  # channels of many values, of which one or all are stated
+            listed = [f"v{i}" for i in range(rng.choice((3, 300, 3000)))]
+            mask = {"function": "randomized_response", "epsilon": 1.0, "domain": listed}
+            joint = [[0] * len(table["joint"][0]) for _ in listed]
+            noisy = {"mask": mask, "groups": None, "labels": listed, "joint": joint}
+            n = rng.choice((1, len(listed)))
+            attribute.update(kind="string", n_values=n, values=listed, tables=[noisy] * rng.choice((1, 50)))
+            attribute["histogram"] = rng.choice((None, [1] * len(listed)))
+        case 7:  # masks of a label of many classes
+            n = min(abs(n), 10**30)
+            halves = {"runs": [[0, n // 2], [1, n - n // 2]]}
+            mask = {"mask": {"function": "x"}, "groups": halves, "labels": ["l", "h"], "counts": [1, 1]}
+            document["label"] |= {"values": None, "counts": None, "n_values": n, "configurations": {}}
+            document["label"]["masks"] = [mask] * rng.choice((1, 2, 100, 1000))
+            document["version"] = 6
         case 1:
             table["groups"] = {"runs": [[0, 2**62], [1, 2**62], [0, 2**62], [1, 2**62], [0, n]]}
         case 2:
@@ -218,6 +234,53 @@ def mutated_scores(seed: int) -> None:
         path.write_bytes(packed(rng, data) if path.suffix == ".gz" else data)
         summary = ao.Summary.load(path)
         use_summary(rng, summary, path)
+
+
+@functools.cache
+def several_document() -> str:
+    """Return summaries of two labels as JSON."""
+    with folder() as place:
+        frame = PEOPLE.assign(old=PEOPLE["age"] > 40)
+        ao.summarize(frame, ["health", "old"], MASKS_OF_AGE, histograms=True).save(place / "s.json")
+        return (place / "s.json").read_text(encoding="utf-8")
+
+
+def change_one_label(rng: random.Random, document: Any) -> None:
+    """Change what is said of one of several labels."""
+    rng.choice(CHANGES)(rng, rng.choice(document["summaries"]))
+
+
+def multiply_one_label(rng: random.Random, document: Any) -> None:
+    """Let one of several labels have more records: each summary agrees with itself."""
+    for holder, key in places(rng.choice(document["summaries"])):
+        if key in ("counts", "histogram", "joint") and holder[key] is not None:
+            holder[key] = times(holder[key], 3)
+
+
+@family(seconds=0.1, prepare=several_document)
+def mutated_summaries_of_several_labels(seed: int) -> None:
+    """Summaries that are taken together are about the same records, masks and values."""
+    rng = random.Random(seed)
+    changes = [change_one_label, change_one_label, multiply_one_label, change_structure]
+    data = written(rng, several_document(), changes)
+    with folder() as place, only_library_errors():
+        path = place / "s.json"
+        path.write_bytes(data)
+        loaded = ao.Summary.load(path)
+        if not isinstance(loaded, ao.summary.Summaries):
+            return
+        parts = [loaded[label] for label in loaded]
+        assert len({part.n_records for part in parts}) == 1
+        for name in {name for part in parts for name in part.attributes}:
+            told = [part.attributes[name] for part in parts if name in part.attributes]
+            assert len({(one.kind, one.n_values, one.values) for one in told}) == 1
+            for configuration in loaded.configurations:
+                tables = [part.masked_table(configuration, name) for part in parts if name in part.attributes]
+                assert len({tuple(table.groups) for table in tables}) == 1
+                assert len({tuple(table.joint.sum(axis=1)) for table in tables}) == 1
+        loaded.save(place / "again.json")
+        assert ao.Summary.load(place / "again.json") == loaded
+        ao.advise(loaded, "mi")
 
 
 def use_summary(rng: random.Random, summary: Any, path: Path) -> None:
