@@ -1,12 +1,14 @@
-"""Long work inside C libraries, which do not look for signals, done so that Ctrl-C ends it."""
+"""Long work that Ctrl-C or a deadline ends, also inside C libraries, which do not look for signals."""
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -14,6 +16,7 @@ T = TypeVar("T")
 STOP_SECONDS = 1.0
 """Seconds that work which was asked to stop has for it, before it is left alone."""
 _LOOK_SECONDS = 0.05  # between looks for Ctrl-C in threads other than the main one
+_DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 def interruptible(
@@ -105,3 +108,28 @@ def look_for_ctrl_c() -> None:
         ending and getattr(sys, "last_type", None) is KeyboardInterrupt
     ):
         raise KeyboardInterrupt
+
+
+@contextmanager
+def until(deadline: float) -> Iterator[None]:
+    """Set a deadline, in seconds of `time.monotonic`, for the work inside, which looks at it by `look_up`."""
+    before = _DEADLINE.set(deadline)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(before)
+
+
+def current_deadline() -> float:
+    """Return the deadline of `until`; infinite where there is none."""
+    return _DEADLINE.get()
+
+
+def look_up() -> None:
+    """Raise `KeyboardInterrupt` as `look_for_ctrl_c` does, and `TimeoutError` after the deadline of `until`.
+
+    Loops that may take long call it.
+    """
+    look_for_ctrl_c()
+    if time.monotonic() > _DEADLINE.get():
+        raise TimeoutError

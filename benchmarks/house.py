@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_shown", "_moved", "_later", "_blas", "_interrupts", "_native", "_draws"),
-    ("errors", "_terminal"),
+    ("_shown", "_moved", "_later", "_blas", "_interrupts", "_native"),
+    ("errors", "_terminal", "_draws"),
     ("_options",),
     ("_child", "_files", "_nan", "_plugins", "_progress", "_display"),
     ("_flows", "_channels"),

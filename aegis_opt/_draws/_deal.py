@@ -6,6 +6,7 @@ import numpy as np
 
 from aegis_opt._draws._hypergeometric import draw_hypergeometric
 from aegis_opt._draws._log_factorials import IntArray
+from aegis_opt._interrupts import look_up
 
 
 def deal(groups: IntArray, labels: IntArray, records: IntArray, rng: np.random.Generator) -> IntArray:
@@ -22,6 +23,7 @@ def deal(groups: IntArray, labels: IntArray, records: IntArray, rng: np.random.G
     start, end, labels = start[filled], end[filled], labels[filled]
     drawn = np.zeros((len(records), labels.shape[1]), dtype=np.int64)
     while len(start):
+        look_up()
         single = end - start == 1
         drawn[order[start[single]]] = labels[single]
         start, end, labels = start[~single], end[~single], labels[~single]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aegis_opt._interrupts import interruptible
+from aegis_opt._interrupts import interruptible, look_for_ctrl_c
 from aegis_opt._native import cp_sat_solver
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
@@ -108,7 +108,8 @@ class WholeTables:
         return self.weighted_sum(parts, slope.tolist()), parts
 
     def look_at_the_clock(self) -> None:
-        """Raise `TimeoutError` after the deadline."""
+        """Raise `TimeoutError` after the deadline, and what Ctrl-C raises."""
+        look_for_ctrl_c()
         if time.monotonic() > self._deadline:
             raise TimeoutError
 

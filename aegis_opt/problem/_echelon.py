@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.problem._margin import FloatArray, IntArray
 
 NOISE = 1e-9
@@ -35,6 +36,7 @@ def reduce_rows(system: FloatArray) -> IntArray:
     """
     pivots: list[int] = []
     for column in range(system.shape[1]):
+        look_up()
         rank = len(pivots)
         if rank == len(system):
             break

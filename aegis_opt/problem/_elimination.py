@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 
@@ -51,6 +52,7 @@ def eliminate(
     left = totals.astype(np.float64)
     cells = np.arange(members.shape[1])  # those still open, with `members` theirs
     while len(cells):
+        look_up()
         remaining = np.bincount(members.ravel(), minlength=len(left))
         empty = np.asarray((left <= noise)[members].any(axis=0))
         alone = (remaining == 1)[members]

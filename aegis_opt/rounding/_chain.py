@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.rounding._circuits import random_circuits
 from aegis_opt.rounding._conditioned import draw_given_sums
@@ -66,6 +67,7 @@ def mix(
     between = _Between(mean, classes, records) if cores else None
     meetings = _tournaments(k, rng)
     for _ in range(rounds):
+        look_up()
         if within is not None:
             within.redraw(tables, *next(meetings), rng)
         if between is not None:
@@ -135,6 +137,7 @@ class _Between:
         copies, n, k = tables.shape
         flat = tables.reshape(-1)
         for moved, step in random_circuits(core.members, rng):
+            look_up()
             classes, labels = np.divmod(core.cells[moved], k)
             concerned, place = np.unique(classes, return_inverse=True)
             lines = min(LINES, *(len(self.rows[c]) for c in concerned))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt._draws import deal, log_binomial
+from aegis_opt._interrupts import look_up
 from aegis_opt.problem._margin import BoolArray, FloatArray, IntArray
 
 _TILTS = 60  # Newton steps at most; from any start less than 20 were ever needed
@@ -111,6 +112,7 @@ def _core_trials(
     core, hits = np.zeros_like(trials), np.zeros_like(sums)
     rows, pending = np.arange(len(trials)), np.arange(size)
     while len(pending):
+        look_up()
         tries = 1 + len(trials) // (4 * len(rows))  # the last few groups get many attempts at once
         attempts = tries * len(pending)
         own = np.searchsorted(pending, group[rows])
@@ -137,6 +139,7 @@ def _tilted(trials: IntArray, chance: FloatArray, group: IntArray, sums: IntArra
     size, odds = len(sums), chance / (1.0 - chance)
     tilt = np.zeros(size)
     for _ in range(_TILTS):
+        look_up()
         factor = np.exp(tilt)[group]
         chance = odds * factor / (1.0 + odds * factor)
         variance = _means(group, trials * chance * (1.0 - chance), size)

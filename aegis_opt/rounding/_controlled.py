@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.errors import RoundingImpossible
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._network import TwoSided
@@ -13,6 +14,9 @@ from aegis_opt.rounding._whole import SNAP, require_met, sides, split
 
 _FEWEST_SQUARES = 50
 """Number of squares from which cancelling them together is faster than walking along each."""
+
+_STEPS = 4096
+"""Steps of a walk, a few milliseconds, between looks for Ctrl-C and at the clock."""
 
 
 def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -134,6 +138,7 @@ def _cancel_squares(left: IntArray, right: IntArray, value: FloatArray, rng: np.
     width = int(right.max(initial=0)) + 1
     active = np.flatnonzero((value > 0) & (value < 1))
     while True:
+        look_up()
         rank = rng.permutation(width)
         edges = active[np.argsort(left[active] * width + rank[right[active]])]
         first = _pairs(left[edges])
@@ -181,6 +186,7 @@ def _cancel_cycles(left: IntArray, right: IntArray, value: FloatArray, rng: np.r
         edges_at.setdefault(a, []).append(i)
         edges_at.setdefault(b, []).append(i)
     draws = iter(rng.random(len(x)).tolist())
+    steps = 0
 
     def onward(node: int, back: int) -> int | None:
         """Find a fractional edge at `node` other than `back`, dropping whole ones on the way."""
@@ -196,6 +202,9 @@ def _cancel_cycles(left: IntArray, right: IntArray, value: FloatArray, rng: np.r
     for start in edges_at:
         nodes, path, place = [start], list[int](), {start: 0}
         while True:
+            steps += 1
+            if steps % _STEPS == 0:
+                look_up()
             edge = onward(nodes[-1], path[-1] if path else -1)
             if edge is None:
                 if not path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.errors import RoundingImpossible
 from aegis_opt.problem._elimination import eliminate
 from aegis_opt.problem._feasibility import numbered
@@ -141,6 +142,7 @@ def _with_equal_support(classes: IntArray, mean: FloatArray, *, everywhere: bool
     if not everywhere:
         bits = [int.from_bytes(row) for row in np.packbits(support, axis=1)] if mixed.any() else []
         for one in np.flatnonzero(mixed).tolist():
+            look_up()
             mixed[one] = not swaps_suffice(bits[row] for row in np.flatnonzero(classes == one).tolist())
     kinds = np.unique(np.where(mixed[classes][:, None], support, True), axis=0, return_inverse=True)[1]
     codes = classes * (int(kinds.max()) + 1) + kinds.reshape(-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aegis_opt._interrupts import look_up
 from aegis_opt.problem._margin import FloatArray, IntArray, Margin
 
 
@@ -38,6 +39,7 @@ def scatter(groups: IntArray, totals: IntArray, weights: FloatArray, rng: np.ran
     start, end, records = start[filled], end[filled], totals[filled]
     drawn = np.zeros(len(groups), dtype=np.int64)
     while len(start):
+        look_up()
         single = end - start == 1
         drawn[order[start[single]]] = records[single]
         start, end, records = start[~single], end[~single], records[~single]
