@@ -28,6 +28,9 @@ __all__ = ["Capabilities", "Minimiser", "OnConflict", "Reconstructor", "Solution
 
 OnConflict = Literal["raise", "repair", "relax"]
 
+_LEAST_TO_ROUND = 1.0
+"""Seconds that a rounding has, however late the solver ended."""
+
 
 @dataclass(frozen=True)
 class Capabilities:
@@ -89,7 +92,7 @@ class Reconstructor(ABC):
     ----------
     rounding : str, optional
         How a fractional table becomes whole numbers; see `aegis_opt.rounding`. Solvers whose tables are
-        whole refuse it.
+        whole refuse it. It has what the solver leaves of its `time_limit`, but at least a second.
     seed : int
         Where randomness is used, the same seed gives the same table.
     on_conflict : {"raise", "repair", "relax"}
@@ -242,7 +245,9 @@ class Reconstructor(ABC):
         seconds = {"solve": solve_seconds} | solution.seconds
         if self.rounding is not None:
             start = time.perf_counter()
-            table = round_table(agreed.problem, table, self.rounding, seed=self.seed)
+            limit: float | None = getattr(self, "time_limit", None)  # an option that most solvers have
+            left = None if limit is None else max(limit - solve_seconds, _LEAST_TO_ROUND)
+            table = round_table(agreed.problem, table, self.rounding, seed=self.seed, time_limit=left)
             proved, gap = False, None
             seconds["round"] = time.perf_counter() - start
         start = time.perf_counter()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,9 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import float_array, instance, list_of, seed_number
+from aegis_opt._interrupts import look_up, until
+from aegis_opt._options import float_array, instance, list_of, number, seed_number
 from aegis_opt._shown import shown
-from aegis_opt.errors import InvalidInput, InvalidOption, RoundingImpossible
+from aegis_opt.errors import AegisError, InvalidInput, InvalidOption, RoundingImpossible
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._problem import Problem
 from aegis_opt.rounding._controlled import controlled
@@ -73,7 +76,9 @@ def check_rounding(name: object) -> None:
         raise InvalidOption(f"unknown rounding {shown(name)}; known: {', '.join(ROUNDINGS)}")
 
 
-def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: int = 0) -> FloatArray:
+def round_table(
+    problem: Problem, table: npt.ArrayLike, method: str, *, seed: int = 0, time_limit: float | None = None
+) -> FloatArray:
     """Round a fractional reconstruction of `problem` to whole numbers.
 
     ===================  ===========================  ================  ====================================
@@ -101,11 +106,20 @@ def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: in
         A key of `ROUNDINGS`.
     seed : int
         The same seed gives the same table.
+    time_limit : float, optional
+        Seconds. What "nearest" has found by then is returned, with a warning; the others have nothing.
 
     Returns
     -------
     ndarray, shape (n, k)
         Whole numbers.
+
+    Raises
+    ------
+    RoundingImpossible
+        Where the totals do not allow what the method promises.
+    AegisError
+        Where there is no whole table when the time is over.
 
     Examples
     --------
@@ -113,15 +127,21 @@ def round_table(problem: Problem, table: npt.ArrayLike, method: str, *, seed: in
     >>> round_table(problem, [[2.25, 0.75], [0.75, 0.25], [0, 2]], "nearest").tolist()
     [[2.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
     """
-    return round_tables(problem, table, method, [seed])[0]
+    return round_tables(problem, table, method, [seed], time_limit=time_limit)[0]
 
 
 def round_tables(
-    problem: Problem, table: npt.ArrayLike, method: str, seeds: Sequence[int]
+    problem: Problem,
+    table: npt.ArrayLike,
+    method: str,
+    seeds: Sequence[int],
+    *,
+    time_limit: float | None = None,
 ) -> list[FloatArray]:
     """Round a fractional reconstruction several times, once for each seed; see `round_table`.
 
-    "drawn" makes all tables together from all seeds together, which takes less time than one by one.
+    "drawn" makes all tables together from all seeds together, which takes less time than one by one. The time
+    limit is for all of them.
 
     Examples
     --------
@@ -132,6 +152,8 @@ def round_tables(
     """
     instance("problem", problem, Problem, "pose one with aegis_opt.Problem")
     check_rounding(method)
+    if time_limit is not None:
+        time_limit = number("time_limit", time_limit, above=0, unit="seconds")
     seeds = list_of("seeds", seeds, object, "write e.g. range(10)")
     for seed in seeds:
         seed_number("seed", seed)
@@ -146,6 +168,24 @@ def round_tables(
             f"rounding {method!r} draws the records of known groups, and views of this problem are noisy; "
             "use rounding='controlled'"
         )
+    try:
+        with until(math.inf if time_limit is None else time.monotonic() + time_limit):
+            return _rounded(rounding, problem, fractional, seeds)
+    except TimeoutError as error:
+        raise AegisError(
+            f"rounding {method!r} made no whole table within the {time_limit:.2g} seconds that it had: allow "
+            "more (time_limit), keep the fractional table (rounding=None), or use another rounding; "
+            "'independent' takes the least time, but keeps no total"
+        ) from error
+
+
+def _rounded(
+    rounding: Rounding, problem: Problem, table: FloatArray, seeds: Sequence[int]
+) -> list[FloatArray]:
     if rounding.many is not None:
-        return list(rounding.many(problem, fractional, len(seeds), np.random.default_rng(list(seeds))))
-    return [rounding.function(problem, fractional, np.random.default_rng(seed)) for seed in seeds]
+        return list(rounding.many(problem, table, len(seeds), np.random.default_rng(list(seeds))))
+    tables = []
+    for seed in seeds:
+        look_up()
+        tables.append(rounding.function(problem, table, np.random.default_rng(seed)))
+    return tables

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt._flows import cheapest_flow
+from aegis_opt._interrupts import current_deadline
 from aegis_opt.errors import InvalidInput
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._network import TwoSided
@@ -27,8 +28,8 @@ def nearest(problem: Problem, table: FloatArray, rng: np.random.Generator) -> Fl
     Where totals overlap so that they are not two-sided (see `problem/_network.py`), or with extra
     constraints, the same sum is minimised by CP-SAT: over tables of floors and ceilings where one meets
     every total, else over all tables of whole numbers. Proving the least can take long on large tables: at a
-    fixed effort, some 20 seconds, the best table found is returned with a warning that says how much nearer
-    another could be.
+    fixed effort, some 20 seconds, or at a time limit, the best table found is returned with a warning that
+    says how much nearer another could be.
 
     Raises
     ------
@@ -68,7 +69,9 @@ def _cheapest(graph: TwoSided, fraction: FloatArray, rng: np.random.Generator) -
     order = rng.permutation(len(fraction))
     cost = np.rint((1.0 - 2.0 * fraction[order]) * _COST_UNITS).astype(np.int64)
     ones = np.ones(len(order), dtype=np.int64)
-    flow = cheapest_flow(tails[graph.left[order]], heads[graph.right[order]], ones, cost, supply)
+    flow = cheapest_flow(
+        tails[graph.left[order]], heads[graph.right[order]], ones, cost, supply, current_deadline()
+    )
     if flow is None:
         raise InvalidInput(
             "rounding 'nearest' found no table of floors and ceilings, because the fractional table meets "

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from aegis_opt._interrupts import current_deadline, look_up
 from aegis_opt.errors import InfeasibleProblem, RoundingImpossible
 from aegis_opt.problem._cp_sat import WholeTables
 from aegis_opt.problem._feasibility import numbered
@@ -63,7 +64,8 @@ def _solve(
     lower = down.flat[cells].astype(np.int64)
     slope = np.rint((1.0 - 2.0 * fraction.flat[cells]) * _COST_UNITS).astype(np.int64)
     upper = np.minimum(totals[members].min(axis=0), lower + _REACH) if free else lower + 1
-    tables = WholeTables(members, totals, np.zeros_like(lower), upper, int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
+    tables = WholeTables(members, totals, np.zeros_like(lower), upper, seed, current_deadline())
     for constraint in problem.constraints:
         coefficients = constraint.coefficients
         tables.constrain(constraint, coefficients.flat[cells], float((coefficients * fixed).sum()))
@@ -76,6 +78,7 @@ def _solve(
         cost = tables.weighted_sum(tables.cells, slope.tolist())
     found = tables.search(cost, effort=_EFFORT)
     if found is None:
+        look_up()  # where it was the clock that stopped the search
         raise RoundingImpossible(
             "CP-SAT found no whole table that meets all totals within its effort limit, which does not mean "
             "that there is none: use fewer views, or rounding='independent', which does not keep the totals"
@@ -86,8 +89,8 @@ def _solve(
         away = float(np.abs(rounded - floor - fraction).sum())
         least_away = away - (found.objective - found.bound) / _COST_UNITS
         warnings.warn(
-            f"rounding 'nearest' meets every total, but CP-SAT stopped at its effort limit: the table is "
-            f"{away:.6g} records away (l1) from the fractional one, the nearest at least {least_away:.6g}",
+            "rounding 'nearest' meets every total, but CP-SAT stopped at its time or effort limit: the table "
+            f"is {away:.6g} records away (l1) from the fractional one, the nearest at least {least_away:.6g}",
             stacklevel=2,
         )
     return rounded

@@ -12,7 +12,9 @@ differences; this is the rule by which trees are pruned [2]_, with two standard 
 predictions of the same views resemble each other.
 
 With fewer views nothing can be held out: first differences where the attribute is ordered, which seldom lose
-much. A nominal attribute has nothing to choose: maximum entropy.
+much. A nominal attribute has nothing to choose: maximum entropy. It is also taken where a smooth table would
+need more memory than there is room for, and where half of the time limit is over before the choice is made; a
+warning says so.
 
 References
 ----------
@@ -26,7 +28,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -41,11 +43,29 @@ from aegis_opt.solvers.base import Capabilities, Reconstructor, Solution
 from aegis_opt.solvers.ipf import IPF
 from aegis_opt.solvers.reconstruction import MAXIMUM_ENTROPY
 from aegis_opt.solvers.smooth._smooth import Smooth
+from aegis_opt.solvers.smooth._system import TooLarge
 
 FEWEST_VIEWS = 3
 MOST_VIEWS = 12  # that are held out
 MOST_CELLS = 20_000  # of a table whose views are also predicted from single ones
 STANDARD_ERRORS = 2.0
+CHOOSING = 0.5  # of the time limit
+LEAST_SECONDS = 1e-3  # that a fit is given
+
+TOO_LATE = (
+    "the time limit came before held-out views could tell which table predicts best: this is the table of "
+    "maximum entropy. Allow more (time_limit), or take solver='ipf' or solver='smooth', which do not choose."
+)
+
+TOO_LARGE = (
+    "a smooth table would need more memory than there is room for: this is the table of maximum entropy. "
+    "Fewer views or labels leave a choice."
+)
+CANDIDATES: dict[str, IPF | Smooth] = {
+    MAXIMUM_ENTROPY: IPF(),
+    "first differences": Smooth(order=1),
+    "second differences": Smooth(order=2),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +78,8 @@ class Auto(Reconstructor):
     Parameters
     ----------
     time_limit : float, optional
-        Seconds for each table that is fitted; see `Smooth`.
+        Seconds for the choice and the table together. The choice has half of them: where it takes longer, the
+        table of maximum entropy comes back with status TIME_LIMIT.
 
     Examples
     --------
@@ -90,23 +111,28 @@ class Auto(Reconstructor):
         if Curves.of_problem(problem) is None:
             fitted = IPF(time_limit=self.time_limit).solve(problem)
             return replace(fitted, distance=get_distance("kl"), choice=MAXIMUM_ENTROPY)
-        start = time.perf_counter()
-        candidates = self._candidates()
-        best, errors = "first differences", {}
-        if len(problem.views) >= FEWEST_VIEWS and problem.total > 0:
-            each = held_out_errors(problem, candidates)
-            if each.size:
-                best = list(candidates)[simplest(np.log(each))]
-                means = np.exp(np.log(each).mean(axis=0))
-                errors = dict(zip(candidates, means.tolist(), strict=True))
-        chosen = candidates[best]
-        chose = time.perf_counter() - start
-        solution = chosen.solve(problem)
+        start = time.monotonic()
+        limit = math.inf if self.time_limit is None else self.time_limit
+        late, warning = False, ""
+        try:
+            best, errors = _choice(problem, start + CHOOSING * limit)
+            chose = time.monotonic() - start
+            solution = _candidate(best, start + limit).solve(problem)
+        except (TimeoutError, TooLarge) as error:
+            late = isinstance(error, TimeoutError)
+            warning = TOO_LATE if late else TOO_LARGE
+            best, errors = MAXIMUM_ENTROPY, {}
+            chose = time.monotonic() - start
+            solution = _candidate(best, start + limit).solve(problem)
         return replace(
             solution,
-            distance=chosen.distance,
+            distance=_candidate(best).distance,
             choice=best,
             held_out=errors,
+            warning=warning or solution.warning,
+            proved=solution.proved and not late,
+            gap=None if late else solution.gap,
+            timed_out=solution.timed_out or late,
             seconds=solution.seconds | {"choose": chose},
         )
 
@@ -115,21 +141,42 @@ class Auto(Reconstructor):
         """What is minimised where there is nothing to hold out."""
         return get_distance(self.distance_norm)
 
-    def _candidates(self) -> dict[str, Reconstructor]:
-        smooth = [Smooth(order=order, time_limit=self.time_limit) for order in (1, 2)]
-        return {MAXIMUM_ENTROPY: IPF(time_limit=self.time_limit)} | {one.choice: one for one in smooth}
+
+def _candidate(name: str, deadline: float = math.inf) -> Reconstructor:
+    """One of `CANDIDATES` with the seconds that are left until a deadline of `time.monotonic`."""
+    if deadline == math.inf:
+        return CANDIDATES[name]
+    return replace(CANDIDATES[name], time_limit=max(deadline - time.monotonic(), LEAST_SECONDS))
 
 
-def held_out_errors(problem: Problem, candidates: Mapping[str, Reconstructor]) -> FloatArray:
-    """Errors of all predictions: one row per prediction, one column per candidate."""
+def _choice(problem: Problem, deadline: float) -> tuple[str, dict[str, float]]:
+    """Name of the candidate that predicts best, and the mean errors of all: see `held_out_errors`."""
+    if len(problem.views) >= FEWEST_VIEWS and problem.total > 0:
+        each = held_out_errors(problem, deadline)
+        if each.size:
+            means = np.exp(np.log(each).mean(axis=0))
+            errors = dict(zip(CANDIDATES, means.tolist(), strict=True))
+            return list(CANDIDATES)[simplest(np.log(each))], errors
+    return "first differences", {}
+
+
+def held_out_errors(problem: Problem, deadline: float = math.inf) -> FloatArray:
+    """Errors of all predictions: one row per prediction, one column per candidate.
+
+    `TimeoutError` is raised at the deadline, in seconds of `time.monotonic`.
+    """
     margins = _telling(problem)
     found = []
     for known, predicted in _splits(margins, alone=problem.prior.size <= MOST_CELLS):
         views = [problem.views[margins[i][0]] for i in known]
         part = problem.with_views(views, problem.histogram)
-        tables = [np.asarray(solver.solve(part).table) for solver in candidates.values()]
+        tables = []
+        for name in CANDIDATES:
+            tables.append(_candidate(name, deadline).solve(part).table)
+            if time.monotonic() > deadline:  # which may have stopped the fit
+                raise TimeoutError
         found += [[prediction_error(margins[i][1], table) for table in tables] for i in predicted]
-    return np.array(found).reshape(len(found), len(candidates))
+    return np.array(found).reshape(len(found), len(CANDIDATES))
 
 
 def simplest(errors: FloatArray) -> int:

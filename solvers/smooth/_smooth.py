@@ -75,7 +75,8 @@ class Smooth(Reconstructor):
     positions : {"values", "ranks"}
         Whether neighbours are as far apart as their positions say, or all equally far.
     time_limit : float, optional
-        Seconds, after which the best table found comes back with status TIME_LIMIT.
+        Seconds, after which the best table found comes back with status TIME_LIMIT: that of maximum entropy,
+        where no other was found.
 
     Examples
     --------
@@ -141,7 +142,11 @@ class Smooth(Reconstructor):
             return stopped.is_set() or time.monotonic() > deadline
 
         work = partial(self._smoothest, problem, curves, fitted, start, late)
-        return interruptible(work, stopped.set)
+        left = None if self.time_limit is None else max(deadline - time.monotonic(), 0.0)
+        try:
+            return interruptible(work, stopped.set, seconds=left)
+        except TimeoutError:  # in the middle of a step
+            return replace(fitted, proved=False, gap=None, timed_out=True, choice=self.choice)
 
     def _smoothest(
         self, problem: Problem, curves: Curves, fitted: Solution, start: float, late: Callable[[], bool]

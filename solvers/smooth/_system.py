@@ -36,6 +36,10 @@ _REFINEMENTS = 3
 _PIECE = 8  # cells of a total in one equation
 
 
+class TooLarge(InvalidInput):
+    """The equations of a step would fill the memory."""
+
+
 class BandSystem:
     """The equations of one step, assembled once; only the curvature of the cells changes.
 
@@ -81,7 +85,7 @@ class BandSystem:
             span = np.maximum.reduceat(places, starts) - np.minimum.reduceat(places, starts)
             entries += 2.0 * float(span.sum()) * per_place.mean()
         if entries > MOST_ENTRIES:
-            raise InvalidInput(
+            raise TooLarge(
                 f"the equations of the smoothest table need a factor of about {entries:.2g} entries; there "
                 f"is room for {MOST_ENTRIES:.0e}: merge labels, use fewer views, or take solver='ipf'"
             )

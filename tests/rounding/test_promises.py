@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from rounding_cases import equations, inner_point, masked_label_case, max_entropy, nested_case, random_case
 from scipy import stats
 
+from aegis_opt._interrupts import until
+from aegis_opt.errors import AegisError
 from aegis_opt.problem import Problem
 from aegis_opt.rounding import ROUNDINGS, round_table, round_tables
+from aegis_opt.solvers.ipf import IPF
 
 SEEDS = 1000
 FEW_SEEDS = 100  # where every table is judged by itself, and no frequency is estimated
@@ -150,3 +153,43 @@ def test_a_whole_table_stays_as_it_is_and_empty_rows_and_groups_do_no_harm(metho
     problem = Problem.from_table([[0, 0], [4, 0], [0, 0], [0, 0]], [0, 0, 1, 1])
     table = max_entropy(problem)
     assert np.array_equal(round_table(problem, table, method), table)
+
+
+@pytest.mark.parametrize(
+    ("method", "case"),
+    [
+        ("controlled", "5 labels"),
+        ("nearest", "5 labels"),
+        ("drawn", "5 labels"),
+        ("drawn", "5 labels, no histogram"),
+        ("hypergeometric", "5 labels"),
+    ],
+)
+def test_every_rounding_that_can_be_long_looks_at_the_clock(method, case):
+    """Looking there, it hears Ctrl-C in other threads, too, which once took half a minute."""
+    problem, table, _ = ONE_VIEW[case]()
+    with until(0.0), pytest.raises(TimeoutError):
+        ROUNDINGS[method].function(problem, table, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("method", ROUNDINGS)
+def test_a_rounding_without_time_says_so_and_names_the_ways_out(method):
+    problem, table, _ = ONE_VIEW["5 labels"]()
+    with pytest.raises(AegisError, match=rf"{method}' made no whole .*time_limit.*rounding=None.*another"):
+        round_table(problem, table, method, time_limit=1e-9)
+    assert problem.residual(round_table(problem, table, "controlled", time_limit=600)) == 0
+
+
+def test_a_rounding_has_what_the_solver_leaves_of_its_time_limit_but_at_least_a_second(monkeypatch):
+    problem, _, _ = ONE_VIEW["5 labels"]()
+    given = []
+
+    def noted(problem, table, method, *, seed, time_limit):
+        given.append(time_limit)
+        return round_table(problem, table, method, seed=seed)
+
+    monkeypatch.setattr("aegis_opt.solvers.base.round_table", noted)
+    for limit in (None, 1e-9, 600.0):
+        IPF(rounding="controlled", time_limit=limit).reconstruct(problem)
+    assert given[:2] == [None, 1.0]
+    assert 500 < given[2] < 600

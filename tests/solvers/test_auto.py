@@ -93,3 +93,32 @@ def test_more_assumptions_need_clear_evidence() -> None:
     assert simplest(unclear) == 0
     assert simplest(clear) == 1
     assert simplest(clear[:1]) == 1
+
+
+def test_where_the_time_is_over_before_the_choice_it_is_maximum_entropy_and_says_so() -> None:
+    """The limit was that of each of the tables that are fitted to choose."""
+    problem = _problem(0.5 + 0.4 * np.sin(np.arange(40) / 6))
+    result = Auto(time_limit=1e-6).reconstruct(problem)
+    assert (result.choice, result.norm, result.held_out) == ("maximum entropy", "kl", {})
+    assert result.status is ao.Status.TIME_LIMIT
+    assert not result.optimal
+    assert result.gap is None
+    assert "time limit came before" in result.warning
+    patient = Auto(time_limit=600.0).reconstruct(problem)
+    assert np.array_equal(patient.table, Auto().reconstruct(problem).table)
+    assert patient.status is ao.Status.OPTIMAL
+    assert not patient.warning
+
+
+@pytest.mark.parametrize("n_views", [1, 5])
+def test_where_there_is_no_room_for_a_smooth_table_it_is_maximum_entropy_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, n_views: int
+) -> None:
+    """It said: take solver='ipf'."""
+    problem = _problem(0.5 + 0.4 * np.sin(np.arange(40) / 6), views=[*VIEWS[:n_views]])
+    monkeypatch.setattr("aegis_opt.solvers.smooth._system.MOST_ENTRIES", 10)
+    result = Auto().reconstruct(problem)
+    assert (result.choice, result.norm, result.status) == ("maximum entropy", "kl", ao.Status.OPTIMAL)
+    assert "more memory" in result.warning
+    with pytest.raises(ao.errors.InvalidInput, match="take solver='ipf'"):
+        Smooth().reconstruct(problem)

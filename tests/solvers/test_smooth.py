@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from typing import Any
@@ -299,3 +300,16 @@ def test_the_convex_solver_finds_the_same_table() -> None:
         assert convex.norm == smooth.norm
         assert convex.objective == pytest.approx(smooth.objective, rel=1e-6)
         assert np.allclose(convex.table, smooth.table, atol=1e-4)
+
+
+def test_a_step_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock was looked at between the steps only."""
+    truth = np.random.default_rng(0).integers(1, 9, (12, 2))
+    problem = ao.Problem.from_table(truth, np.arange(12) // 4, positions=np.arange(12))
+    released = threading.Event()
+    monkeypatch.setattr(Smooth, "_smoothest", lambda *_: released.wait(60))
+    result = Smooth(time_limit=0.01).reconstruct(problem)
+    released.set()
+    assert result.status is ao.Status.TIME_LIMIT
+    assert result.gap is None
+    assert np.array_equal(result.table, ao.reconstruct(problem).table)
