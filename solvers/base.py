@@ -16,7 +16,7 @@ from aegis_opt.distances import NORMS, Distance, get_distance
 from aegis_opt.distances._registry import unchecked_distance
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._conflict import Reconciled, check, contradicts_itself, reconcile
-from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._consistency import missed, tolerance
 from aegis_opt.problem._margin import FloatArray
 from aegis_opt.problem._misfit import Misfit, misfit_of
 from aegis_opt.problem._problem import Problem
@@ -288,11 +288,10 @@ class Reconstructor(ABC):
     ) -> dict[str, Any]:
         """Compute the fields of a `Reconstruction` that speak about its table from the table alone."""
         residual = problem.residual(table)
-        missed = residual if agreed.problem is problem else agreed.problem.residual(table)
         keeps = self.capabilities.keeps_totals
         if self.rounding is not None:
             keeps = keeps and ROUNDINGS[self.rounding].keeps_totals
-        if missed > tolerance(agreed.problem):
+        if missed(agreed.problem, table) > tolerance(agreed.problem):
             status = Status.NOT_CONVERGED if keeps else Status.VIOLATED
         elif agreed.changes:
             status = Status.REPAIRED

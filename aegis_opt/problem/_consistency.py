@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from aegis_opt.errors import InvalidOption
-from aegis_opt.problem._margin import IntArray, Margin, negligible, open_cells, refines
+from aegis_opt.problem._margin import FloatArray, IntArray, Margin, negligible, open_cells, refines
 from aegis_opt.problem._problem import Problem
 
 WAY_OUT = (
@@ -23,12 +23,25 @@ NO_WHOLE_TABLE = (
 )
 
 
+ROUNDING = 1e-12
+"""Share of a sum that is taken for rounding error: sums of floating-point numbers keep some 1e-15."""
+
+
 def tolerance(problem: Problem) -> float:
     """Violation, in records, below which the totals of a problem count as met; see `negligible`.
 
     Where totals contradict each other, the margin of most records counts.
     """
     return negligible(max(float(margin.totals.sum()) for margin in problem.margins))
+
+
+def missed(problem: Problem, table: FloatArray) -> float:
+    """Largest violation of any constraint, in records, beyond rounding error: what `tolerance` judges.
+
+    An extra constraint may have coefficients of any size, and its sum the rounding error of that. Of it,
+    1e-12 of the sum of abs(coefficient * cell) does not count, the same share as of totals.
+    """
+    return problem.residual(table, rounding=ROUNDING)
 
 
 def require_whole_totals(margins: Iterable[Margin], who: str, way_out: str) -> None:

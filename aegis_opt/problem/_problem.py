@@ -274,8 +274,12 @@ class Problem(Displayed):
         """Whether every known total is a whole number."""
         return all(bool(np.all(m.totals == np.round(m.totals))) for m in self.margins)
 
-    def residual(self, table: npt.ArrayLike) -> float:
-        """Largest absolute violation of any constraint by `table`, in records."""
+    def residual(self, table: npt.ArrayLike, *, rounding: float = 0.0) -> float:
+        """Largest absolute violation of any constraint by `table`, in records.
+
+        Of extra constraints, `rounding` is a violation that does not count, as a share of the sum of
+        abs(coefficient * cell).
+        """
         X = float_array("the table", table)
         if X.shape != self.shape:
             raise InvalidInput(f"the table is {X.shape}, the problem {self.shape}")
@@ -287,7 +291,8 @@ class Problem(Displayed):
         if self.structural_zeros is not None:
             worst = max(worst, float(np.abs(X[self.structural_zeros]).max()))
         for constraint in self.constraints:
-            worst = max(worst, constraint.violation(X))
+            noise = rounding * float(np.abs(constraint.coefficients * X).sum())
+            worst = max(worst, constraint.violation(X) - noise)
         return worst
 
     def labelled(self, table: FloatArray) -> FloatArray | pd.DataFrame:

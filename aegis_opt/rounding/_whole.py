@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aegis_opt.errors import InvalidInput
-from aegis_opt.problem._consistency import require_whole_totals, tolerance
+from aegis_opt.problem._consistency import missed, require_whole_totals, tolerance
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._margin import FloatArray, IntArray
 from aegis_opt.problem._network import TwoSided, two_sided
@@ -34,7 +34,7 @@ def split(problem: Problem, table: FloatArray, method: str) -> tuple[FloatArray,
     require_whole_totals(
         problem.margins, f"rounding {method!r}", "rounding='independent', which keeps no total"
     )
-    residual = problem.residual(table)
+    residual = missed(problem, table)
     if residual > looseness(problem):
         raise InvalidInput(
             f"rounding {method!r} needs a table that meets the totals, but this one is {residual:.3g} "

@@ -19,7 +19,7 @@ import numpy as np
 from aegis_opt._interrupts import interruptible, look_for_ctrl_c
 from aegis_opt.errors import AegisError
 from aegis_opt.problem._conflict import infeasible, is_infeasible
-from aegis_opt.problem._consistency import tolerance
+from aegis_opt.problem._consistency import missed, tolerance
 from aegis_opt.problem._margin import BoolArray, FloatArray
 from aegis_opt.problem._misfit import Misfit
 from aegis_opt.problem._problem import Problem
@@ -61,8 +61,8 @@ def solve_noisy_convex(
         if better_gap < gap:
             x, gap = better, better_gap
     table = system.table(x)
-    missed = problem.residual(table) > tolerance(problem)
-    if missed and time.monotonic() < deadline and is_infeasible(problem):
+    off = missed(problem, table) > tolerance(problem)
+    if off and time.monotonic() < deadline and is_infeasible(problem):
         raise infeasible(problem)
     return Solution(
         table=table,

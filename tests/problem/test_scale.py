@@ -11,6 +11,7 @@ import aegis_opt as ao
 from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidInput, InvalidOption
 from aegis_opt.problem import LinearConstraint, Problem, View
 from aegis_opt.problem._conflict import has_solution, reconcile
+from aegis_opt.problem._consistency import missed
 from aegis_opt.solvers.reconstruction import Status
 
 SOLVERS: list[dict[str, Any]] = [
@@ -143,3 +144,30 @@ def test_one_record_among_many_is_not_taken_for_none(norm: str) -> None:
     result = ao.reconstruct(problem, "ipf", norm=norm)
     assert result.optimal
     assert np.asarray(result.table)[5, 0] == pytest.approx(0.978, abs=0.02)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf", "l2", "kl"])
+@pytest.mark.parametrize("records", [1e2, 1e5, 1e9])
+def test_a_constraint_of_large_coefficients_may_be_missed_by_the_rounding_error_of_its_sum(norm, records):
+    """A sum of 6e10 that was 8e-6 off, as it must be, was NOT_CONVERGED."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        table = rng.gamma(1.0, size=(8, 3)) * records
+        coefficients = rng.normal(size=(8, 3)) * 1e6
+        value = float((coefficients * table).sum())
+        extra = ao.problem.LinearConstraint(coefficients, lower=value, upper=value, name="sum")
+        groups = rng.permutation(np.arange(8) % 2)
+        problem = ao.Problem.from_table(table, groups, prior=rng.gamma(1.0, size=(8, 3)) * records)
+        problem = ao.Problem(problem.views, problem.histogram, prior=problem.prior, constraints=[extra])
+        result = ao.reconstruct(problem, "convex", norm=norm)
+        assert result.status is ao.Status.OPTIMAL
+        assert result.residual == max(problem.residual(result.table), extra.violation(result.values))
+
+
+def test_what_a_constraint_is_missed_by_beyond_rounding_error_counts():
+    table = np.array([[4e4, 1e4], [2e4, 3e4]])
+    coefficients = np.array([[1e6, 0.0], [0.0, -2e6]])
+    extra = ao.problem.LinearConstraint(coefficients, upper=-2.0001e10, name="sum")
+    problem = ao.Problem([ao.View([0, 1], table)], constraints=[extra])
+    assert problem.residual(table) == extra.violation(table) == pytest.approx(1e6)
+    assert extra.violation(table) - missed(problem, table) == pytest.approx(1e-12 * 1e11)
