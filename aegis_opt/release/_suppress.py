@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from aegis_opt._nan import grouped_real
 from aegis_opt._options import one_of, whole_number
 from aegis_opt.errors import InvalidOption
 from aegis_opt.masks._sql import quasi_identifier_names
@@ -107,8 +106,9 @@ class Suppression:
 
 
 def _key(relation: Relation, position: int) -> str:
-    """Return the SQL by which records are grouped: NaN is missing, and -0.0 is 0.0."""
-    found = kind_of(str(relation.types[position]))
-    if found is None or found[0] != "real":
-        return f"c{position}"
-    return grouped_real(f"c{position}")
+    """Return the SQL by which records are grouped; reals are written as they are counted already.
+
+    Values of other types may be equal and yet look different, such as 1 month and 30 days.
+    """
+    known = kind_of(str(relation.types[position])) is not None
+    return f"c{position}" if known else f"c{position}, CAST(c{position} AS VARCHAR)"

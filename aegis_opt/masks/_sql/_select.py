@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from aegis_opt._json import check_text
+from aegis_opt._nan import released_real
 from aegis_opt._options import list_of, mapping_of, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Domain, Kind
@@ -69,11 +70,14 @@ def select_sql(
         is enough for most masks. Ranges follow from the least and the greatest value, so `Generalize` with
         ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
         named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
-        listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing.
+        listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing. Where a column
+        under `Identity`, or a quasi-identifier that is not masked, is told to be real, NaN becomes NULL in
+        it, and -0.0 becomes 0.0.
 
     suppress_below : int, optional
         Leave out the records of classes with fewer records than this. Records whose quasi-identifiers are all
-        equal after masking form a class. In a column that is not masked, NaN and NULL are two values.
+        equal after masking form a class. In a column that is not masked, values that are written in
+        different ways are different ones, such as NaN and NULL where `domains` does not say that it is real.
     quasi_identifiers : sequence of str, optional
         The columns that an attacker may know; by default the masked attributes.
 
@@ -128,12 +132,40 @@ def select_sql(
         for name, mask in configuration.items()
     }
     suppression = None
+    counted = tuple(configuration)
     if suppress_below is not None:
         k = whole_number("suppress_below", suppress_below, least=1)
-        suppression = k, quasi_identifier_names(quasi_identifiers, configuration, columns)
+        asked = quasi_identifier_names(quasi_identifiers, configuration, columns)
+        counted += asked
+        suppression = k, _keys(asked, configuration)
     elif quasi_identifiers is not None:
         raise InvalidOption("quasi_identifiers are about suppression: pass suppress_below=k, too")
+    for name in counted:
+        if _is_kept(name, configuration) and _kind_told(known.get(name)) == "real":
+            masked[name] = released_real(quoted(name))
     return _translated(columns, masked, dialect, table, list(noise.values()), suppression)
+
+
+def _is_kept(name: str, configuration: Mapping[str, Mask]) -> bool:
+    """Whether the values of a column stay what they are."""
+    return isinstance(configuration.get(name, Identity()), Identity)
+
+
+def _kind_told(known: object) -> object:
+    return known.kind if isinstance(known, Domain) else known
+
+
+def _keys(names: Iterable[str], configuration: Mapping[str, Mask]) -> list[str]:
+    """Return what records are grouped by.
+
+    Values that stay what they are may be equal and yet look different, such as 0.0 and -0.0, or 1.0 and 1.00.
+    """
+    keys = []
+    for name in names:
+        keys.append(quoted(name))
+        if _is_kept(name, configuration):
+            keys.append(f"CAST({quoted(name)} AS VARCHAR)")
+    return keys
 
 
 def _unused(name: str, columns: Sequence[str]) -> str:
@@ -300,17 +332,15 @@ def _drawn_in(dialect: str) -> str:
     return "postgres" if DIALECTS[dialect] == "postgres" else "duckdb"
 
 
-def _without_small_classes(
-    masked: exp.Expr, columns: Sequence[str], k: int, quasi_identifiers: Sequence[str]
-) -> exp.Expr:
+def _without_small_classes(masked: exp.Expr, columns: Sequence[str], k: int, keys: Sequence[str]) -> exp.Expr:
     """Keep the records of a SELECT whose class has at least k records."""
     import sqlglot
 
     size = "class_size"
     while any(size == name.lower() for name in columns):
         size += "_"
-    selected, keys = (", ".join(map(quoted, names)) for names in (columns, quasi_identifiers))
-    sized = f"SELECT {selected}, count(*) OVER (PARTITION BY {keys}) AS {size} FROM masked"
+    selected = ", ".join(map(quoted, columns))
+    sized = f"SELECT {selected}, count(*) OVER (PARTITION BY {', '.join(keys)}) AS {size} FROM masked"
     outer = sqlglot.parse_one(f"SELECT {selected} FROM ({sized}) AS sized WHERE {size} >= {k}", read="duckdb")
     return outer.with_("masked", as_=masked)  # type: ignore[attr-defined, no-any-return]
 
