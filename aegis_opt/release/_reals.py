@@ -22,7 +22,7 @@ def has_floats(table: PandasTable | PolarsTable | ArrowTable, name: str) -> bool
     if isinstance(table, PolarsTable):
         return bool(table.frame.schema[name].is_float())
     if isinstance(table, ArrowTable):
-        import pyarrow as pa
+        import pyarrow as pa  # type: ignore[import-untyped]
 
         arrow_type = table.table.schema.field(name).type
         return bool(

@@ -54,6 +54,8 @@ def _in_polars(frame: Any, names: Sequence[str], masked: Relation | None, same_t
 
 
 def _in_arrow(table: Any, names: Sequence[str], masked: Relation | None, same_type: Collection[str]) -> Any:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
     if masked is None:
         return table
     columns = masked.to_arrow_table()
@@ -61,6 +63,7 @@ def _in_arrow(table: Any, names: Sequence[str], masked: Relation | None, same_ty
     for i, name in enumerate(names):
         place, column = table.column_names.index(name), columns.column(i)
         if name in same_type:
-            column = column.cast(table.schema.field(place).type)
+            own = table.schema.field(place).type
+            column = (column.dictionary_encode() if pa.types.is_dictionary(own) else column).cast(own)
         result = result.set_column(place, name, column)
     return result.filter(columns.column(KEPT)) if KEPT in columns.column_names else result

@@ -277,3 +277,14 @@ def test_sql_does_not_tell_equal_reals_apart() -> None:
         only = Configuration({"q": ao.Suppress()})
         named = connection.execute(only.to_sql(domains={"x": "real"}, **asked)).fetchall()  # type: ignore[arg-type]
         assert sorted(named, key=str) == sorted(told, key=str)
+
+
+def test_categories_of_reals_stay_categories() -> None:
+    """Arrow does not cast reals to a dictionary of them."""
+    reals = pd.Categorical([1.5, -0.0, 2.0] * 4)
+    table = pa.Table.from_pandas(pd.DataFrame({"x": reals, "y": list("ab") * 6}))
+    for source in (table, table.to_pandas(), pl.from_arrow(table)):
+        for options in ({}, {"suppress_below": 2, "quasi_identifiers": ["x"]}):
+            masked: Any = ao.apply_configuration(source, {"x": ao.Identity(), "y": ao.Suppress()}, **options)  # type: ignore[call-overload]
+            assert [float(str(x)) for x in list(masked["x"])[:3]] == [1.5, 0.0, 2.0]
+    assert masked["x"].dtype == source["x"].dtype  # type: ignore[index]
