@@ -117,10 +117,20 @@ def privacy_rule(text: str) -> dict[str, Any]:
     return dict(parameters)
 
 
+def _values(written: str, text: str) -> list[str]:
+    """Return values with commas between them, quoted where they have commas or line breaks."""
+    try:
+        return next(csv.reader([written], skipinitialspace=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(
+            f'must be on one line: put a value with a line break into double quotes ("), not {text!r}'
+        ) from None
+
+
 def attribute_order(text: str) -> tuple[str, str | list[str]]:
     """Read attribute=value,value,...: an order by its values, quoted where they have commas, or by a word."""
     attribute, separator, written = text.partition("=")
-    values = next(csv.reader([written], skipinitialspace=True), [])
+    values = _values(written, text)
     if not separator or not attribute or not values:
         raise argparse.ArgumentTypeError(f"must be attribute=value,value such as size=S,M,L, not {text!r}")
     return attribute, written if written in _ORDERS else values
@@ -147,7 +157,7 @@ def column_domain(text: str) -> tuple[str, list[str] | range]:
             f"must be column=low..high with whole numbers, such as age=0..120, and at most {_MOST_VALUES:,} "
             f"of them, not {text!r}"
         )
-    values = next(csv.reader([written], skipinitialspace=True), [])
+    values = _values(written, text)
     if not separator or not column or not values:
         raise argparse.ArgumentTypeError(
             f"must be column=value,value such as size=S,M,L, or age=0..120, not {text!r}"

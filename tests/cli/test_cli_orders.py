@@ -72,3 +72,12 @@ def test_wrong_usage_is_told(run: Run, people: Path, words: tuple[str, ...], mes
     code, _, err = run("summarize", people, "--configurations", "masks.json", "-o", "s.json", *words)
     assert code == 2
     assert message in err
+
+
+@pytest.mark.parametrize("text", ["size=S\nM,L", "size=S\rM"])
+@pytest.mark.parametrize("option", ["--order", "--domain"])
+def test_a_line_break_between_values_is_refused(run: Run, people: Path, option: str, text: str) -> None:
+    command = ("summarize", people, "--label", "y", "--configurations", "c.yaml", "-o", "s.json")
+    code, _, err = run(*command, option, text)
+    assert code == 2
+    assert f"argument {option}: must be on one line: put a value with a line break into double quotes" in err
