@@ -18,6 +18,7 @@ from aegis_opt.cli._output import (
 )
 from aegis_opt.disclosure import Audit, audit
 from aegis_opt.disclosure._card import LEFT, columns_of, conclusion_of, rows_of
+from aegis_opt.release._formulas import frame_without_formulas
 
 _MOST_SHOWN = 10
 
@@ -31,7 +32,8 @@ def run_audit(arguments: argparse.Namespace) -> None:
         if arguments.cells is not None:
             with atomic_path(arguments.cells) as temporary:
                 if arguments.cells.lower().endswith(".csv"):
-                    found.cells.to_csv(temporary, index=False)
+                    cells = frame_without_formulas(found.cells) if arguments.escape_formulas else found.cells
+                    cells.to_csv(temporary, index=False)
                 else:
                     found.cells.astype({"label": str}).to_parquet(temporary, index=False)
     if arguments.json:

@@ -34,6 +34,12 @@ VERIFY_SECONDS = 300.0
 _BINS = "make classes of a label of numbers: N quantiles, or between edges such as 10,20.5"
 _SOURCE = "CSV, TSV (also .gz) or Parquet file, or a quoted pattern such as 'part-*.parquet'"
 
+_ESCAPE: dict[str, Any] = {
+    "action": "store_true",
+    "default": None,
+    "help": "put ' before texts of a CSV file that a spreadsheet would take for a formula",
+}
+
 _STEPS = """\
 typical steps:
   configurations to choose from:
@@ -297,11 +303,19 @@ def _audit(commands: Commands) -> None:
         "show what a summary discloses, before it is shared",
         "A count of the raw joint table of an attribute and the label is pinned where every table that\n"
         "agrees with all that is shared has the same. Small pinned counts may point at persons.",
+        _check_audit,
     ).add_argument
     add("summary", metavar="SUMMARY", help="summary file (.json, .json.gz)")
     add("--label", help="of a file of several labels, the one to audit")
     add("--small", type=whole_number(2), default=5, metavar="N", help="counts below are small (default 5)")
     add("--cells", **_file("table of the range of every cell to write", ".csv", ".parquet"))
+    add("--escape-formulas", **_ESCAPE)
+
+
+def _check_audit(arguments: argparse.Namespace) -> None:
+    if not (arguments.cells or "").lower().endswith(".csv"):
+        given = {"--escape-formulas": arguments.escape_formulas}
+        refuse_given(arguments, given, "it is for a CSV file of --cells")
 
 
 def _check(commands: Commands) -> None:
@@ -393,12 +407,7 @@ def _mask(commands: Commands) -> None:
     dialects = ("duckdb", "postgresql", "snowflake", "spark")
     result.add_argument("--sql", choices=dialects, help="print a SELECT that masks the table instead")
     parser.add_argument("--table", metavar="NAME", help="table name in --sql (default: that of the source)")
-    parser.add_argument(
-        "--escape-formulas",
-        action="store_true",
-        default=None,
-        help="put ' before texts of a CSV file that a spreadsheet would take for a formula",
-    )
+    parser.add_argument("--escape-formulas", **_ESCAPE)
     below = "suppress the records of classes with fewer than K records"
     parser.add_argument("--suppress-below", type=whole_number(1), metavar="K", help=below)
     known = "column that an attacker may know; may be repeated (default: all that are masked)"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aegis_opt.sources._column import kind_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from duckdb import DuckDBPyRelation as Relation
 
 # How formulas begin, and what such a text may be nevertheless: regular expressions that DuckDB reads, too
@@ -34,7 +35,14 @@ def without_formulas(relation: Relation, names: Sequence[str]) -> tuple[Relation
     return relation.project(", ".join(columns)), [_harmless(name) for name in names]
 
 
-def _harmless(name: str) -> str:
-    """Put an apostrophe before a column name that begins as a formula."""
+def frame_without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Do the same to the texts and the column names of a frame."""
+    harmless = frame.map(lambda value: _harmless(value) if isinstance(value, str) else value)
+    return harmless.set_axis([_harmless(str(name)) for name in frame.columns], axis="columns")
+
+
+def _harmless(text: str) -> str:
+    """Put an apostrophe before a text that begins as a formula."""
     begins = re.sub(r"x\{(\w+)\}", r"u\1", _BEGINS)  # as Python writes it
-    return f"'{name}" if re.match(begins, name) and not re.fullmatch(_NUMBER, name) else name
+    number = re.fullmatch(_NUMBER, text, re.ASCII)
+    return f"'{text}" if re.match(begins, text) and not number else text

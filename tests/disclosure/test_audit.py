@@ -280,3 +280,25 @@ def test_the_command_says_the_same(summary: Any, tmp_path: Path, capsys: pytest.
     assert len(pd.read_csv(cells)) == len(found.cells)
     assert main(["audit", path, "--cells", str(tmp_path / "cells.parquet"), "--json"]) == 0
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "cells.parquet"), found.cells, check_dtype=False)
+
+
+def test_cells_of_a_strangers_summary_are_escaped_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"=x": ["+1 a", "b", "b", "-2"] * 5, "y": ["=HYPERLINK(1)", "no", "no", "@n"] * 5})
+    ao.summarize(frame, "y", {"c": {"=x": ao.Suppress()}}, histograms=True).save(tmp_path / "s.json")
+    command = ["audit", str(tmp_path / "s.json"), "--cells", str(tmp_path / "cells.csv")]
+    assert main(command) == 0
+    kept = pd.read_csv(tmp_path / "cells.csv", dtype=str)
+    assert main([*command, "--escape-formulas"]) == 0
+    escaped = pd.read_csv(tmp_path / "cells.csv", dtype=str)
+    assert set(kept["attribute"]) == {"=x"}
+    assert set(escaped["attribute"]) == {"'=x"}
+    assert set(kept["label"]) == {"=HYPERLINK(1)", "no", "@n"}
+    assert set(escaped["label"]) == {"'=HYPERLINK(1)", "no", "'@n"}
+    others = ["row", "low", "high", "exact"]
+    assert escaped[others].equals(kept[others])
+    for wrong in (["--cells", "cells.parquet"], []):
+        with pytest.raises(SystemExit, match="2"):
+            main(["audit", str(tmp_path / "s.json"), *wrong, "--escape-formulas"])
+        assert "--escape-formulas: it is for a CSV file of --cells" in capsys.readouterr().err
