@@ -358,12 +358,12 @@ def test_spark_does_not_tell_equal_reals_apart(spark):
             masked = apply_configuration(frame, masks, suppress_below=2, quasi_identifiers=names)
             assert dict(masked.dtypes)["x"] == spark_type
             assert sorted(str(row.x) for row in masked.collect()) == wanted
-        masks = Configuration({"x": Identity()})
-        kept = apply_configuration(frame, masks).collect()
+        only = Configuration({"x": Identity()})
+        kept = apply_configuration(frame, only).collect()
         assert sorted(str(row.x) for row in kept) == sorted([*wanted, "7.0"])
-        told = masks.to_sql("spark", "{people}", domains=source_domains(frame, masks), suppress_below=2)
+        told = only.to_sql("spark", "{people}", domains=source_domains(frame, only), suppress_below=2)
         assert sorted(str(row.x) for row in spark.sql(told, people=frame).collect()) == wanted
-        untold = masks.to_sql("spark", "{people}", suppress_below=2)
+        untold = only.to_sql("spark", "{people}", suppress_below=2)
         assert [row.x for row in spark.sql(untold, people=frame).collect()] == [1.5, 1.5]
 
 
