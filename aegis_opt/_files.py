@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from aegis_opt._native import ctrl_c_after
 from aegis_opt._options import check_path
@@ -99,15 +100,47 @@ def nameless_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """Yield a new folder that is removed at the end, even if the process is told to stop while it is made."""
-    folder = os.path.join(tempfile.gettempdir(), f"aegis-opt-{secrets.token_hex(8)}")
+    """Yield a new folder that is removed at the end, even if the process is told to stop while it is made.
+
+    Raises
+    ------
+    OutputError
+        If the system refuses to make one.
+    """
+    with _temporary_place() as place:
+        folder = os.path.join(place, f"aegis-opt-{secrets.token_hex(8)}")
     try:
-        _TEMPORARY.add(folder)
-        os.mkdir(folder, 0o700)
+        with _temporary_place():
+            _TEMPORARY.add(folder)
+            os.mkdir(folder, 0o700)
         yield folder
     finally:
         with ctrl_c_after():  # a second one would leave files behind
             _remove(folder)
+
+
+def temporary_file() -> IO[bytes]:
+    """Open a new file that is gone when it is closed.
+
+    Raises
+    ------
+    OutputError
+        If the system refuses to make one.
+    """
+    with _temporary_place() as place:
+        return tempfile.TemporaryFile(dir=place)
+
+
+@contextmanager
+def _temporary_place() -> Iterator[str]:
+    """Yield the folder for temporary files; what the system refuses there becomes an error that says so."""
+    try:
+        yield tempfile.gettempdir()  # which tries to write in each place that it knows
+    except OSError as error:
+        raise OutputError(
+            f"no temporary file can be made: {error.strerror or error}; free some space, or set the "
+            "environment variable TMPDIR to a folder that can be written"
+        ) from error
 
 
 def remove_temporary() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 import aegis_opt as ao
-from aegis_opt._files import atomic_path, check_outputs, nameless_path
+from aegis_opt._files import atomic_path, check_outputs, nameless_path, temporary_file
 from aegis_opt.errors import AegisError, OutputError
 from aegis_opt.harness import ComparisonSettings
 from aegis_opt.report import write_report
@@ -180,3 +182,26 @@ def test_no_address_is_an_output(
     with pytest.raises(AegisError, match=r"is an address, and only files are read and written|is no path"):
         write(address)
     assert os.listdir(tmp_path) == []
+
+
+def test_no_room_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SOURCE.to_csv(tmp_path / "t.csv", index=False)
+
+    def nowhere() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    work: list[Callable[[], Any]] = [
+        lambda: ao.summarize(tmp_path / "t.csv", "health", CONFIGURATIONS),
+        lambda: ao.apply_configuration(SOURCE, CONFIGURATIONS["a"]),
+        lambda: ao.check_privacy(tmp_path / "t.csv", CONFIGURATIONS, ao.privacy.KAnonymity(2)),
+        lambda: ao.generate_configurations(tmp_path / "t.csv", label="health", n=2, seed=0),
+        temporary_file,
+    ]
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    for call in work:
+        with pytest.raises(OutputError, match=r"no temporary file can be made: No usable .* set .* TMPDIR"):
+            call()
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "not there"))
+    for call in work:
+        with pytest.raises(OutputError, match=r"No such file or directory; .*TMPDIR"):
+            call()

@@ -12,7 +12,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Generator, Sequence
@@ -20,6 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, Any
 
+from aegis_opt._files import temporary_file
 from aegis_opt.errors import InvalidInput, InvalidOption
 from aegis_opt.harness._schema import FAILED, TIMED_OUT
 from aegis_opt.harness._settings import available_cores
@@ -142,7 +142,7 @@ class Worker:
         with self._lock:
             if self._cancelled:
                 raise InterruptedError("the comparison was stopped")
-            self._log = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+            self._log = temporary_file()
             self.process = subprocess.Popen(
                 [sys.executable, "-c", "from aegis_opt.harness._processes import serve; serve()"],
                 stdin=subprocess.PIPE,
