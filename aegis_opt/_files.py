@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from aegis_opt._native import ctrl_c_after
-from aegis_opt._options import check_path
+from aegis_opt._options import check_path, expanded
 from aegis_opt._shown import shown
 from aegis_opt.errors import AegisError, OutputError
 
@@ -195,6 +195,7 @@ def read_bytes(
     """
     refused = data = None
     try:
+        path = expanded(path)
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode):
             refused = "is no regular file: give the path of a file"
@@ -263,7 +264,7 @@ def check_outputs(
 ) -> None:
     """Refuse, before any work, to replace a file that is read, or to write two files to one path.
 
-    Two paths may lead to one file, by links. An output that is None is not asked for.
+    Two paths may lead to one file, by links or by ``~``. An output that is None is not asked for.
 
     Raises
     ------
@@ -279,14 +280,14 @@ def check_outputs(
             raise OutputError(
                 f"{shown(os.fspath(output))} is read, too, and would be lost: choose another output"
             )
-        if (target := os.path.realpath(output)) in seen:
+        if (target := os.path.realpath(expanded(output))) in seen:
             raise OutputError(f"{shown(os.fspath(output))} is written twice: choose another name for one")
         seen.add(target)
 
 
 def _is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     try:
-        return os.path.samefile(path, other)
+        return os.path.samefile(expanded(path), expanded(other))
     except (OSError, ValueError):  # one of them is not there
         return False
 
@@ -332,7 +333,7 @@ def _writable(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     check_path(path, OutputError)
     try:
-        target = Path(os.fsdecode(os.path.realpath(path)))
+        target = Path(os.path.realpath(expanded(path)))
         if target.is_symlink():  # leads to itself
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         target.parent.mkdir(parents=True, exist_ok=True)

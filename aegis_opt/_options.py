@@ -267,8 +267,25 @@ is written './s3:')
         raise error(f"{shown(text)} is no path: {reason.reason}; write it in other characters") from reason
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path in which ``~`` and ``~user`` are home folders; one of nobody is a folder of that name.
+
+    What comes back does not begin with ``~``, so that it means the same when it is expanded again. A file
+    here that is called ``~`` is written ``./~``.
+
+    Examples
+    --------
+    >>> expanded("~/summary.json") == Path.home() / "summary.json"
+    True
+    >>> expanded("./~/summary.json") == Path.cwd() / "~" / "summary.json"
+    True
+    """
+    found = Path(os.path.expanduser(os.fsdecode(path)))  # the path of an os.DirEntry may be bytes
+    return found.absolute() if str(found).startswith("~") else found
+
+
 def path_of(name: str, value: object, way_out: str = "give it as text or as a pathlib.Path") -> Path:
-    """Return the path of a file or folder.
+    """Return the path of a file or folder, in which ``~`` is expanded.
 
     Examples
     --------
@@ -280,7 +297,7 @@ def path_of(name: str, value: object, way_out: str = "give it as text or as a pa
     if not isinstance(value, str | os.PathLike):
         raise InvalidOption(f"{name} must be a path, not {type(value).__name__}: {way_out}")
     check_path(value)
-    return Path(os.fsdecode(value))  # that of an os.DirEntry may be bytes
+    return expanded(value)
 
 
 def is_whole(value: object) -> bool:

@@ -15,6 +15,8 @@ import pytest
 
 import aegis_opt as ao
 from aegis_opt._files import atomic_path, check_outputs, nameless_path, temporary_file
+from aegis_opt._options import expanded
+from aegis_opt.cli import main
 from aegis_opt.errors import AegisError, OutputError
 from aegis_opt.harness import ComparisonSettings
 from aegis_opt.report import write_report
@@ -205,3 +207,98 @@ def test_no_room_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest
     for call in work:
         with pytest.raises(OutputError, match=r"No such file or directory; .*TMPDIR"):
             call()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home folder that is not the current folder."""
+    for name in ("home", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def test_a_tilde_is_the_home_folder_everywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    SOURCE.to_csv(home / "t.csv", index=False)
+    (home / "age.csv").write_text("".join(f"{age},any\n" for age in sorted(set(SOURCE["age"]))))
+    advice = ao.advise(SUMMARY)
+    ao.apply_configuration("~/t.csv", CONFIGURATIONS["a"], output="~/masked.csv")
+    SUMMARY.save("~/s.json")
+    CONFIGURATIONS.save("~/c.yaml")
+    advice.save("~/a.json.gz")
+    advice.report("~/r.html")
+    ao.plot_ranking(advice, "~/p.svg")
+    ao.compare(ao.datasets.worked_example(), solvers=["ipf"], measures=["mi"], output="~/results")
+    write_report("~/results", "~/page.html")
+    candidates = {"age": "~/age.csv"}
+    found = ao.search("~/t.csv", label="health", candidates=candidates, require=ao.privacy.KAnonymity(2))
+    found.certificate.save("~/proof.json")
+    tables = {"t.csv", "age.csv", "masked.csv"}
+    pages = {"r.html", "p.svg", "page.html"}
+    assert set(os.listdir(home)) == tables | pages | {
+        "s.json",
+        "c.yaml",
+        "a.json.gz",
+        "results",
+        "proof.json",
+    }
+    assert ao.Summary.load("~/s.json").label == "health"
+    assert ao.advise("~/s.json").best == advice.best
+    assert ao.load_configurations("~/c.yaml") == CONFIGURATIONS
+    assert ao.Advice.load("~/a.json.gz").best == advice.best
+    assert ao.Hierarchy.from_csv("~/age.csv").rows
+    assert len(ao.harness.load_results("~/results").advice)
+    assert ao.privacy.verify_certificate("~/proof.json", "~/t.csv")
+    assert ao.audit("~/s.json").attributes is not None
+    command = [
+        "summarize",
+        "~/t.csv",
+        "--configurations",
+        "~/c.yaml",
+        "-o",
+        "~/again.json",
+        "--label",
+        "health",
+    ]
+    assert main(command) == 0
+    assert "again.json" in capsys.readouterr().out
+    assert (home / "again.json").exists()
+    assert os.listdir() == []
+
+
+def test_what_is_read_is_no_output_by_a_tilde(home: Path) -> None:
+    (home / "t.csv").write_text("a\n1\n")
+    for output, read in (("~/t.csv", home / "t.csv"), (home / "t.csv", "~/t.csv")):
+        with pytest.raises(OutputError, match="is read, too"):
+            check_outputs([output], [read])
+    with pytest.raises(OutputError, match="is written twice"):
+        check_outputs(["~/new.csv", home / "new.csv"])
+    check_outputs(["~/t.csv"], ["./~/t.csv"])
+
+
+def test_a_folder_called_tilde_and_a_user_who_is_nobody(home: Path) -> None:
+    SUMMARY.save("./~/s.json")
+    assert Path.cwd().joinpath("~", "s.json").exists()
+    assert not list(home.iterdir())
+    SUMMARY.save("~nobody at all/s.json")
+    assert sorted(os.listdir()) == ["~", "~nobody at all"]
+    for path in ("./~/s.json", "~nobody at all/s.json"):
+        assert ao.Summary.load(path).label == "health"
+        assert expanded(expanded(path)) == expanded(path) == Path.cwd() / path
+
+
+def test_a_configuration_file_names_a_hierarchy_by_a_tilde(home: Path) -> None:
+    """As the path is written there, whatever the folder of the file; a folder called ~ is kept apart."""
+    for folder, masked in ((home, "home"), (Path("~").absolute(), "here")):
+        folder.mkdir(exist_ok=True)
+        (folder / "h.csv").write_text(f"young,{masked}\n")
+    for folder in (Path(), Path("below")):
+        folder.mkdir(exist_ok=True)
+        (folder / "c.yaml").write_text("c: {age: {function: generalize, hierarchy: ~/h.csv, level: 1}}\n")
+        mask: Any = ao.load_configurations(folder / "c.yaml")["c"]["age"]
+        assert mask.hierarchy.rows == (("young", "home"),)
+    kept = ao.Generalize(hierarchy="./~/h.csv", level=1)
+    ao.save_configurations(ao.Configurations({"c": {"age": kept}}), "kept.json")
+    assert '"./~/h.csv"' in Path("kept.json").read_text()
+    assert ao.load_configurations("kept.json")["c"]["age"] == kept

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from aegis_opt._options import expanded
 from aegis_opt._progress import Progress, reporting
 from aegis_opt._shown import listing as listing
 from aegis_opt._shown import without_controls
@@ -61,7 +62,7 @@ def _show(console: Console, renderable: RenderableType, width: int | None) -> No
 
 def size_of(path: str | os.PathLike[str]) -> str:
     """Return the size of a file in words, such as 16.6 kB."""
-    size = float(os.path.getsize(path))
+    size = float(os.path.getsize(expanded(path)))
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

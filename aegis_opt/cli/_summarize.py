@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from aegis_opt._files import check_outputs
+from aegis_opt._options import expanded
 from aegis_opt.cli._arguments import domains_of, orders_of
 from aegis_opt.cli._labels import by_label
 from aegis_opt.cli._output import (
@@ -84,7 +85,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
         print_json(
             {
                 "file": arguments.output,
-                "bytes": os.path.getsize(arguments.output),
+                "bytes": os.path.getsize(expanded(arguments.output)),
                 "label": summary.label,
                 "label_is_number": isinstance(summary, ScoreSummary) and summary.label_is_number,
                 **counted,
@@ -152,7 +153,7 @@ def _show_several(arguments: argparse.Namespace, summaries: Summaries) -> None:
         print_json(
             {
                 "file": arguments.output,
-                "bytes": os.path.getsize(arguments.output),
+                "bytes": os.path.getsize(expanded(arguments.output)),
                 "labels": list(summaries),
                 "configurations": list(summaries.configurations),
                 "facts": summaries.facts().to_dict("records"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from aegis_opt._options import flag, path_of
+from aegis_opt._options import expanded, flag, path_of
 from aegis_opt.datasets._dataset import Dataset
 from aegis_opt.errors import DatasetUnavailable, MissingDependency, SourceError
 
@@ -91,7 +91,7 @@ def adult(path: str | os.PathLike[str] | None = None, *, allow_download: bool = 
     if path is not None:
         return _dataset(_read(path_of("path", path), "given as path"), f"the file {os.fspath(path)}")
     if named := os.environ.get(_VARIABLE):
-        return _dataset(_read(Path(named), f"named by {_VARIABLE}"), f"the file {named}")
+        return _dataset(_read(expanded(named), f"named by {_VARIABLE}"), f"the file {named}")
     if (shipped := _shipped_file()) is not None:
         return _dataset(_read(shipped, "shipped by a package"), f"the file {shipped}")
     if not may_download:

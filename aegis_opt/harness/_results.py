@@ -28,7 +28,7 @@ from aegis_opt import _later
 from aegis_opt._display import Card, Displayed
 from aegis_opt._files import atomic_path, probe, read_text, written_by_duckdb
 from aegis_opt._json import parse_json
-from aegis_opt._options import check_path, is_number, path_of
+from aegis_opt._options import check_path, expanded, is_number, path_of
 from aegis_opt._shown import listing, shown
 from aegis_opt.errors import InvalidInput, OutputError
 from aegis_opt.harness._damage import damaged_rows
@@ -165,7 +165,7 @@ class ResultsFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str], meta: dict[str, Any]) -> None:
-        self.folder = Path(folder)
+        self.folder = path_of("folder", folder)
         old = _known(self.folder)
         if old is not None:
             meta = _continued(self.folder, old, meta)
@@ -225,7 +225,7 @@ class ResultsFolder:
 def check_folder(folder: str | os.PathLike[str]) -> None:
     """Refuse, before any work, a folder that cannot take results. Nothing is made or changed."""
     check_path(folder, OutputError)
-    path = Path(folder)
+    path = expanded(folder)
     try:
         old = _known(path)
         for target in (path, *(path / table for table in COLUMNS)):

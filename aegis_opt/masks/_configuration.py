@@ -511,7 +511,8 @@ def _saved_spec(mask: Mask, folder: Path) -> dict[str, Any]:
         file = mask.hierarchy.path.resolve()
         if _still_holds(file, mask.hierarchy):
             inside = file.is_relative_to(folder.resolve())
-            spec["hierarchy"] = str(file.relative_to(folder.resolve()) if inside else file)
+            written = str(file.relative_to(folder.resolve()) if inside else file)
+            spec["hierarchy"] = f"./{written}" if written.startswith("~") else written  # which is a home
     return spec
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from aegis_opt._files import atomic_path, read_text
 from aegis_opt._json import MOST_DEPTH, check_nested, parse_json
+from aegis_opt._options import expanded
 from aegis_opt._shown import shortened, shown
 from aegis_opt.errors import ConfigurationError
 
@@ -29,7 +30,7 @@ _YAML = (".yaml", ".yml")
 
 def read_document(path: str | Path) -> Any:
     """Return the content of a JSON or YAML file, chosen by its ending."""
-    path = Path(path)
+    path = expanded(path)
     _check_ending(path)
     is_yaml = path.suffix.lower() in _YAML
     most = MOST_YAML_BYTES if is_yaml else MOST_BYTES
@@ -46,7 +47,7 @@ def read_document(path: str | Path) -> Any:
 
 def write_document(document: Any, path: str | os.PathLike[str]) -> None:
     """Write a JSON or YAML file, chosen by its ending, whole or not at all."""
-    path = Path(os.fsdecode(path))
+    path = expanded(path)
     _check_ending(path)
     if path.suffix.lower() in _YAML:
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None)

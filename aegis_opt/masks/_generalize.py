@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from aegis_opt._options import whole_number
+from aegis_opt._options import expanded, whole_number
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import MaskError
 from aegis_opt.masks._base import Keyed, Label, Mask
@@ -116,7 +117,8 @@ class Generalize(Mask):
         """Build the mask; the path of a hierarchy is relative to `base`."""
         hierarchy = parameters.get("hierarchy")
         if isinstance(hierarchy, str) and base is not None:
-            parameters = {**parameters, "hierarchy": base / hierarchy}
+            file = os.path.join(base, os.path.expanduser(hierarchy))
+            parameters = {**parameters, "hierarchy": expanded(file)}
         return super().from_spec(parameters, base)
 
     def check_kind(self, domain: Domain) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from aegis_opt._files import check_outputs, nameless_path, written_by_duckdb
 from aegis_opt._interrupts import interruptible
-from aegis_opt._options import check_path, flag
+from aegis_opt._options import check_path, expanded, flag
 from aegis_opt._progress import reporting
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, InvalidOption, OutputError, SourceError, UnknownColumn
@@ -451,7 +451,7 @@ def _output_path(output: object) -> Path:
     if not isinstance(output, str | os.PathLike):
         raise InvalidOption(f"output must be the path of a file, not {type(output).__name__}")
     check_path(output, OutputError)
-    path = Path(os.path.expanduser(os.fsdecode(output)))  # as of a source: ~name of nobody is a folder
+    path = expanded(output)
     if not path.name.lower().endswith(ENDINGS):
         raise InvalidOption(f"cannot tell the format of {str(path)!r}: let it end in {', '.join(ENDINGS)}")
     return path

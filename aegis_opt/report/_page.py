@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from aegis_opt._files import atomic_path
-from aegis_opt._options import path_of
+from aegis_opt._options import expanded, path_of
 from aegis_opt.errors import InvalidInput
 from aegis_opt.harness import Results, ResultsError, load_results
 from aegis_opt.report import _page_header as header
@@ -94,6 +94,7 @@ def _checked(results: Results | str | os.PathLike[str]) -> Results:
     if isinstance(results, Results):
         where = "these results"
     elif isinstance(results, str | os.PathLike):
+        results = expanded(results)
         where = str(results)
         if not os.path.isdir(results):
             kind = "a file, not a folder" if os.path.exists(results) else "not there"

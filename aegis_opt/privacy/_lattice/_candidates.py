@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from aegis_opt._options import list_of
+from aegis_opt._options import list_of, path_of
 from aegis_opt._shown import shown
 from aegis_opt.domain import Domain
 from aegis_opt.errors import ConfigurationError, MaskError
@@ -56,7 +56,7 @@ def offers_of(candidates: Any) -> dict[str, Offer]:
 
 def hierarchy_files(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the CSV files of a folder, by name."""
-    place = Path(folder)
+    place = path_of("folder", folder)
     if not os.path.isdir(place):
         raise ConfigurationError(
             f"{str(place)!r} is no folder: give the folder of the hierarchies, one file ATTRIBUTE.csv each"
@@ -71,7 +71,7 @@ def _offer(attribute: str, offered: Any) -> Offer:
     if offered is None or isinstance(offered, Hierarchy):
         return offered
     if isinstance(offered, str | os.PathLike):
-        return Hierarchy.from_csv(Path(offered))
+        return Hierarchy.from_csv(path_of("the path of a hierarchy", offered))
     if isinstance(offered, Mask) or not isinstance(offered, Iterable):
         raise ConfigurationError(
             f"the candidates of {shown(attribute)} must be a list of masks or a hierarchy, not "
