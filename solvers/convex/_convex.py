@@ -185,9 +185,10 @@ class Convex(Minimiser):
         options = engine_options(engine, self.tolerance, self._left(deadline))
         outcomes = [run(form_of(self.distance), data, engine, options)]
         first = outcomes[0]
-        if first.cells is None and first.status != "user_limit":
-            if not (self._has_derivatives and not len(data.lower)):
-                return self._after_failure(data, pairs, first, build)
+        failed = first.cells is None and first.status != "user_limit"
+        if failed:
+            if not self._has_derivatives:
+                return self._after_failure(data, pairs, first, build, deadline)
             # Newton's method, which finishes what an engine begins, can do without.
             outcomes[0] = replace(first, cells=data.prior, engine="newton")
         # Stopped without a table, an engine leaves the prior, which polishing moves to the totals if it can.
@@ -203,8 +204,8 @@ class Convex(Minimiser):
             multipliers = _better_sign(data, first.multipliers, first.tangent)
         if not first.timed_out and time.monotonic() < deadline:
             _refuse_infeasible(data, data.violations(cells))
-        if first.cells is None and outcomes[0].cells is not None and not _meets_totals(data, cells):
-            return self._after_failure(data, pairs, first, build)
+        if failed and not _meets_totals(data, cells):
+            return self._after_failure(data, pairs, first, build, deadline)
         warning = ""
         if self.tie_break == "l2" and self._has_ties and not first.timed_out:
             cells, second = self._break_ties(data, cells, multipliers, deadline)
@@ -220,7 +221,10 @@ class Convex(Minimiser):
         if time.monotonic() >= deadline:
             outcomes[-1] = replace(outcomes[-1], timed_out=True)
         seconds = {"build": build, "total": time.perf_counter() - start}
-        return self._certified(data, cells, multipliers, outcomes, seconds, warning)
+        solutions = self._certified(data, cells, multipliers, outcomes, seconds, warning)
+        if failed and not all(solution.proved for solution in solutions):
+            return self._after_failure(data, pairs, first, build, deadline, solutions)
+        return solutions
 
     @property
     def _has_ties(self) -> bool:
@@ -324,21 +328,38 @@ class Convex(Minimiser):
         pairs: Sequence[tuple[Reduction, Distance]],
         outcome: ConvexSolution,
         build: float,
+        deadline: float,
+        found: Sequence[Solution] = (),
     ) -> list[Solution]:
         """Halve the stack until the problem at fault stands alone, then say what is wrong with it.
 
-        Where nobody chose the engine, others are tried before.
+        Where nobody chose the engine, others are tried before, for as long as there is time. Of what they and
+        Newton's method (`found`) leave unproved, the table of the least gap is taken.
         """
         if data.size > 1:
             return self._solve_halves(data, pairs, build)
-        _refuse_infeasible(data, np.array([np.inf]))
+        if not found:
+            _refuse_infeasible(data, np.array([np.inf]))
+        solutions = list(found)
+        tried: list[str] = []
         others = [name for name in installed_engines(self.distance.program) if name != outcome.engine]
         for other in (name for name in others if self.engine is None and name in _SECOND_ENGINES):
+            left = self._left(deadline)
+            if left == LEAST_LIMIT:
+                break
+            tried.append(other)
             with suppress(AegisError):
-                return replace(self, engine=other)._solve_stack(pairs, build)
+                solutions += replace(self, engine=other, time_limit=left)._solve_stack(pairs, build)
+            if solutions and solutions[-1].proved:
+                break
+        if solutions:
+            return [min(solutions, key=lambda solution: math.inf if solution.gap is None else solution.gap)]
+        untried = " or ".join(repr(name) for name in others if name not in tried)
+        way_out = "another norm may help, or a prior that is nearer to the totals in size"
         raise AegisError(
-            f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions; "
-            f"try engine={' or '.join(map(repr, others))}"
+            f"engine {outcome.engine} gave up (status {outcome.status!r}) on a problem that has solutions"
+            f"{', and so did ' + ', '.join(tried) if tried else ''}; "
+            f"{f'try engine={untried}' if untried else way_out}"
         )
 
 

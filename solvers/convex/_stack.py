@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Bounds = tuple[FloatArray, FloatArray]
 
+_FAR = 1e6  # times a usual cost
+
 
 @dataclass(frozen=True, eq=False)
 class Stack:
@@ -296,7 +298,11 @@ def _unit(reduction: Reduction, distance: Distance, v: FloatArray, scale: float)
     if distance.base.name in ("l1", "linf", "kl") or not len(v):
         return scale
     if distance.separable:
-        return float(np.median(cell_costs(reduction, distance).cost((v + 1.0) * scale))) or scale
+        costs = cell_costs(reduction, distance)
+        unit = float(np.median(costs.cost((v + 1.0) * scale))) or scale
+        # Costs that are infinite at 0 are far larger at the totals than near a prior that is much larger.
+        met = 0.0 if distance.finite_at_zero else float(np.median(costs.cost(np.full_like(v, scale))))
+        return met if met > _FAR * unit else unit
     prior = reduction.problem.prior
     change = scale * np.random.default_rng(0).random(prior.shape) * reduction.allowed[reduction.class_of]
     return distance.value(prior + change, prior) or scale
