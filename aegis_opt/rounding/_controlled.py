@@ -56,6 +56,7 @@ def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) ->
             "rounding 'controlled' keeps no extra constraints "
             f"({', '.join(c.name for c in problem.constraints)}); use rounding='nearest'"
         )
+    look_up()
     cells = np.flatnonzero(fraction)
     graph = sides(problem, cells)
     if graph is None:
@@ -72,6 +73,7 @@ def controlled(problem: Problem, table: FloatArray, rng: np.random.Generator) ->
 def _draw(graph: TwoSided, fraction: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw 0 or 1 for each cell: round the sums of cells with the same two totals, then the cells in each."""
     width = int(graph.right.max(initial=0)) + 1
+    look_up()
     codes, bundle = np.unique(graph.left * width + graph.right, return_inverse=True)
     sums = np.bincount(bundle, weights=fraction, minlength=len(codes))
     floor = np.floor(sums + SNAP)
@@ -122,6 +124,7 @@ def _dependent(left: IntArray, right: IntArray, fraction: FloatArray, rng: np.ra
     """Dependent rounding of the edges of a simple bipartite graph."""
     if int(left.max(initial=0)) < int(right.max(initial=0)):
         left, right = right, left  # squares are found between the nodes of the larger side
+    look_up()
     value = fraction.copy()
     _cancel_squares(left, right, value, rng)
     _cancel_cycles(left, right, value, rng)
@@ -141,6 +144,7 @@ def _cancel_squares(left: IntArray, right: IntArray, value: FloatArray, rng: np.
         look_up()
         rank = rng.permutation(width)
         edges = active[np.argsort(left[active] * width + rank[right[active]])]
+        look_up()
         first = _pairs(left[edges])
         one, two = edges[first], edges[first + 1]
         order = np.argsort(right[one] * width + right[two], kind="stable")
@@ -183,6 +187,8 @@ def _cancel_cycles(left: IntArray, right: IntArray, value: FloatArray, rng: np.r
     x: list[float] = value[active].tolist()
     edges_at: dict[int, list[int]] = {}
     for i, (a, b) in enumerate(ends):
+        if i % _STEPS == 0:
+            look_up()
         edges_at.setdefault(a, []).append(i)
         edges_at.setdefault(b, []).append(i)
     draws = iter(rng.random(len(x)).tolist())
