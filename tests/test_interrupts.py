@@ -165,7 +165,8 @@ def test_every_time_limit_is_kept(solver: str, options: dict[str, str], size: tu
         result = ao.reconstruct(problem, solver, **options, time_limit=1.0)  # type: ignore[arg-type]
         assert result.status in (ao.Status.TIME_LIMIT, ao.Status.NOT_CONVERGED)
     except ao.errors.AegisError as error:
-        assert re.search("(no|no whole) table within", str(error))  # noqa: PT017 (either is right)
+        told = "(no|no whole) table within|needs a table that meets the totals"  # the latter: on a busy machine
+        assert re.search(told, str(error))  # noqa: PT017 (either is right)
     assert time.monotonic() - begin < 1.0 + LIMIT
 
 
