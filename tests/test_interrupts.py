@@ -165,8 +165,9 @@ def test_every_time_limit_is_kept(solver: str, options: dict[str, str], size: tu
         result = ao.reconstruct(problem, solver, **options, time_limit=1.0)  # type: ignore[arg-type]
         assert result.status in (ao.Status.TIME_LIMIT, ao.Status.NOT_CONVERGED)
     except ao.errors.AegisError as error:
-        told = "(no|no whole) table within|needs a table that meets the totals"  # the latter: on a busy machine
-        assert re.search(told, str(error))  # noqa: PT017 (either is right)
+        # on a busy machine, the table that is to be rounded may miss the totals
+        told = "(no|no whole) table within|needs a table that meets the totals"
+        assert re.search(told, str(error))  # noqa: PT017 (any of them is right)
     assert time.monotonic() - begin < 1.0 + LIMIT
 
 
