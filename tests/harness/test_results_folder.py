@@ -425,6 +425,6 @@ def test_pages_and_pictures_are_whole_or_absent_on_a_full_disk(reference) -> Non
 def test_a_folder_may_be_called_anything(tmp_path, monkeypatch, name, reference) -> None:
     """A pattern, the home folder or an address to DuckDB."""
     monkeypatch.chdir(tmp_path)
-    run(Path(name))
-    assert_same(load_results(name), load_results(reference))
+    run(f"./{name}")
+    assert_same(load_results(f"./{name}"), load_results(reference))
     assert [path.name for path in tmp_path.iterdir()] == [name]
