@@ -280,7 +280,11 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     >>> expanded("./~/summary.json") == Path.cwd() / "~" / "summary.json"
     True
     """
-    found = Path(os.path.expanduser(os.fsdecode(path)))  # the path of an os.DirEntry may be bytes
+    text = os.fsdecode(path)  # that of an os.DirEntry may be bytes
+    try:
+        found = Path(os.path.expanduser(text))
+    except ValueError:  # no user has such a name; what is wrong with the path is told where it is opened
+        found = Path(text)
     return found.absolute() if str(found).startswith("~") else found
 
 

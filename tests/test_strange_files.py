@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import tracemalloc
 from collections.abc import Callable
@@ -181,3 +182,19 @@ def test_commands_say_that_a_path_cannot_be(odd: str, tmp_path: Path, capsys: An
     ):
         assert main(arguments) != 0
         assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["~\0x", "~\ud800", "~" + "a" * 10_000, "~\n"], ids=repr)
+def test_homes_of_users_who_cannot_be_are_refused(tmp_path: Path, name: str) -> None:
+    """Python's `expanduser` raises a ValueError for some of them."""
+    written = tmp_path / "c.json"
+    written.write_text(json.dumps({"c": {"x": {"function": "generalize", "hierarchy": name, "level": 1}}}))
+    for call in (
+        lambda: ao.load_configurations(written),
+        lambda: ao.load_configurations(f"{name}.json"),
+        lambda: ao.Summary.load(f"{name}.json"),
+        lambda: ao.Generalize(hierarchy=name, level=1),
+        lambda: columns(name),
+    ):
+        with pytest.raises(ao.AegisError):
+            call()

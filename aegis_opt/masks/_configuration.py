@@ -13,7 +13,7 @@ import pandas as pd
 
 from aegis_opt._display import FEW, Card, Displayed
 from aegis_opt._json import check_text
-from aegis_opt._options import instance, known_name, mapping_of, path_of
+from aegis_opt._options import expanded, instance, known_name, mapping_of, path_of
 from aegis_opt._shown import listing, shortened, shown
 from aegis_opt.domain import Domain, Kind
 from aegis_opt.errors import ConfigurationError, MaskError, UnknownMask, UnknownName
@@ -494,7 +494,7 @@ def _with_hierarchy(spec: Any, folder: Path, known: dict[Path, Hierarchy]) -> An
     path = spec.get("hierarchy") if isinstance(spec, dict) else None
     if not isinstance(path, str):
         return spec
-    place = folder / path
+    place = folder / expanded(path)
     if place not in known:
         known[place] = Hierarchy.from_csv(place)
         if sum(len(each.rows) * each.n_levels for each in known.values()) > MOST_CELLS:
