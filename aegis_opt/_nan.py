@@ -29,17 +29,3 @@ def grouped_real(value: str) -> str:
     """
     real = f"CAST({value} AS DOUBLE)"
     return f"CASE WHEN {is_nan(real)} THEN NULL ELSE {real} + 0.0 END"
-
-
-def released_real(value: str) -> str:
-    """Return the same SQL for a real that is released: it keeps its type.
-
-    Records that are counted as one class must look the same, too.
-
-    Examples
-    --------
-    >>> released_real("x").endswith("THEN NULL WHEN x = 0 THEN abs(x) ELSE x END")
-    True
-    """
-    nan = is_nan(f"CAST({value} AS DOUBLE)")
-    return f"CASE WHEN {nan} THEN NULL WHEN {value} = 0 THEN abs({value}) ELSE {value} END"

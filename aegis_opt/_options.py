@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -267,11 +268,11 @@ is written './s3:')
         raise error(f"{shown(text)} is no path: {reason.reason}; write it in other characters") from reason
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
+def expanded(path: str | os.PathLike[str], base: Path | None = None) -> Path:
     """Return a path in which ``~`` and ``~user`` are home folders; one of nobody is a folder of that name.
 
     What comes back does not begin with ``~``, so that it means the same when it is expanded again. A file
-    here that is called ``~`` is written ``./~``.
+    here that is called ``~`` is written ``./~``. With `base`, a path that is not absolute begins there.
 
     Examples
     --------
@@ -281,10 +282,9 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     True
     """
     text = os.fsdecode(path)  # that of an os.DirEntry may be bytes
-    try:
-        found = Path(os.path.expanduser(text))
-    except ValueError:  # no user has such a name; what is wrong with the path is told where it is opened
-        found = Path(text)
+    with suppress(ValueError):  # no user has such a name; what is wrong with it is told where it is opened
+        text = os.path.expanduser(text)
+    found = Path(text) if base is None else base / text
     return found.absolute() if str(found).startswith("~") else found
 
 

@@ -302,3 +302,7 @@ def test_a_configuration_file_names_a_hierarchy_by_a_tilde(home: Path) -> None:
     ao.save_configurations(ao.Configurations({"c": {"age": kept}}), "kept.json")
     assert '"./~/h.csv"' in Path("kept.json").read_text()
     assert ao.load_configurations("kept.json")["c"]["age"] == kept
+    (Path("below") / "~h.csv").write_text("young,odd\n")  # called after a home of nobody
+    odd = ao.Generalize(hierarchy=Path("below/~h.csv").absolute(), level=1)
+    ao.save_configurations(ao.Configurations({"c": {"age": odd}}), "below/odd.yaml")
+    assert ao.load_configurations("below/odd.yaml")["c"]["age"] == odd

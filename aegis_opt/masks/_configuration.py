@@ -494,7 +494,7 @@ def _with_hierarchy(spec: Any, folder: Path, known: dict[Path, Hierarchy]) -> An
     path = spec.get("hierarchy") if isinstance(spec, dict) else None
     if not isinstance(path, str):
         return spec
-    place = folder / expanded(path)
+    place = expanded(path, folder)
     if place not in known:
         known[place] = Hierarchy.from_csv(place)
         if sum(len(each.rows) * each.n_levels for each in known.values()) > MOST_CELLS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,8 +116,7 @@ class Generalize(Mask):
         """Build the mask; the path of a hierarchy is relative to `base`."""
         hierarchy = parameters.get("hierarchy")
         if isinstance(hierarchy, str) and base is not None:
-            file = os.path.join(base, os.path.expanduser(hierarchy))
-            parameters = {**parameters, "hierarchy": expanded(file)}
+            parameters = {**parameters, "hierarchy": expanded(hierarchy, base)}
         return super().from_spec(parameters, base)
 
     def check_kind(self, domain: Domain) -> None:

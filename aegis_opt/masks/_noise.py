@@ -220,9 +220,11 @@ def domain_of(kind: Kind, listed: Sequence[Any]) -> tuple[list[Any], list[Label]
     read = read_values(kind, [value for value in listed if value is not None])
     present = iter(read)
     values = [None if value is None else next(present) for value in listed]
+    if kind == "integer":  # where true is 1
+        values = [int(value) if isinstance(value, bool) else value for value in values]
     places: dict[Any, int] = {}
     for place, (value, text) in enumerate(zip(values, listed, strict=True)):
-        if (value is None and text is not None) or (isinstance(value, bool) and kind != "boolean"):
+        if value is None and text is not None:
             raise MaskError(f"the declared value {shown(text)} is none of kind {kind}: correct it")
         if (first := places.setdefault(value, place)) != place:
             raise MaskError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import numpy as np
 import pandas as pd
 
 from aegis_opt._files import check_outputs, nameless_path, written_by_duckdb
@@ -31,14 +30,6 @@ from aegis_opt.masks._fit import fitted_columns
 from aegis_opt.release._duckdb import DuckDBRows, How, masked_columns
 from aegis_opt.release._formulas import without_formulas
 from aegis_opt.release._progress import readable, reported
-from aegis_opt.release._reals import (
-    float_names,
-    has_floats,
-    spark_float_names,
-    with_plain_reals,
-    with_plain_reals_on_spark,
-)
-from aegis_opt.release._replaced import replaced
 from aegis_opt.release._spark import SparkRows, suppressed_on_spark
 from aegis_opt.release._suppress import KEPT, OnSuppressed, Suppressed, Suppression
 from aegis_opt.sources._counts import Progress
@@ -123,11 +114,10 @@ def apply_configuration(
         See `aegis_opt.sources.scan`. It is never modified.
     configuration : Configuration or mapping of str to Mask
         The masks. Columns that it does not name, and the order of the rows (but Spark's have none), stay as
-        they are. In those that it names, and in quasi-identifiers, NaN is missing, and -0.0 is 0.0.
+        they are.
     output : path, optional
         File to write: .csv, .tsv (also .gz) or .parquet, whole or not at all. A CSV file masked into a CSV
-        file keeps the very text of the columns that are neither named by the configuration nor
-        quasi-identifiers. Not for Spark, which writes by itself.
+        file keeps the very text of the columns that are not masked. Not for Spark, which writes by itself.
     escape_formulas : bool
         Of a CSV or TSV file: put ``'`` before texts and column names that a spreadsheet would take for a
         formula, as they begin with = + - @, a tab or a line break. Numbers stay as they are. By default
@@ -155,8 +145,8 @@ def apply_configuration(
     Notes
     -----
     Masked columns are text, except where all masked values are numbers (`Blur`, some mappings) or booleans;
-    `Identity` keeps the values of a column. Rules are computed, from the extent of the column where they
-    depend on it; a mapping or hierarchy is looked up, value by value. Masks that depend on how often values
+    `Identity` leaves a column alone. Rules are computed, from the extent of the column where they depend on
+    it; a mapping or hierarchy is looked up, value by value. Masks that depend on how often values
     occur (`KeepTop`, `PoolRare`, `Microaggregate`) count the column first, unless they are fitted.
 
     Raises
@@ -195,9 +185,7 @@ def apply_configuration(
         wanted = Suppression.of(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, rows.configuration, names
         )
-        asked = () if wanted is None else wanted.quasi_identifiers
-        masked = with_plain_reals_on_spark(rows.masked(), {*rows.configuration, *asked})
-        return masked if wanted is None else suppressed_on_spark(masked, wanted)
+        return rows.masked() if wanted is None else suppressed_on_spark(rows.masked(), wanted)
     with _opened(source, configuration, path) as opened, reporting(progress, "masking") as report:
         wanted = Suppression.of(
             suppress_below, quasi_identifiers, suppressed, on_suppressed, opened.attributes, opened.names
@@ -227,8 +215,7 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
     -------
     dict of str to Domain
         By masked column. Of a column that is masked by a rule only the extent is fetched: its least and its
-        greatest value, and a real that is not whole if there is one. Of a real column under `Identity` only
-        the kind is told.
+        greatest value, and a real that is not whole if there is one.
 
     Examples
     --------
@@ -237,23 +224,9 @@ def source_domains(source: object, configuration: Configuration | Mapping[str, M
     [17, 42]
     """
     if is_spark(source):
-        on_spark = _on_spark(source, configuration)
-        reals = spark_float_names(on_spark.frame, on_spark.configuration)
-        return _with_reals(on_spark.needed_domains(), reals, on_spark.masks)
+        return _on_spark(source, configuration).needed_domains()
     with _opened(source, configuration) as masking:
-        names = [name for name in masking.names if name in masking.attributes]
-        if not names:
-            return {}
-        rows = masking.rows(names)
-        return _with_reals(rows.needed_domains(), float_names(rows.relation, names, names), masking.masks)
-
-
-def _with_reals(
-    domains: Mapping[str, Domain], reals: Iterable[str], masked: Collection[str]
-) -> dict[str, Domain]:
-    """Say of real columns that no mask changes what they are."""
-    kept = {name: Domain("real", np.array([])) for name in reals if name not in masked}
-    return {**domains, **kept}
+        return masking.rows(masking.masked_names).needed_domains() if masking.masked_names else {}
 
 
 @contextmanager
@@ -323,30 +296,20 @@ class _Masking:
         """The columns that a mask changes."""
         return [name for name in self.names if name in self.masks]
 
-    @property
-    def counted(self) -> set[str]:
-        """The columns that records are put into classes by: what is one value there must look so, too."""
-        asked = () if self.suppression is None else self.suppression.quasi_identifiers
-        return {*self.attributes, *asked}
-
     def rows(self, names: Sequence[str], as_text: bool = False) -> DuckDBRows:
-        """Read columns of the table; `as_text` leaves those of a CSV file that are not counted untouched."""
+        """Read columns of the table; `as_text` leaves those of a CSV file that no mask changes untouched."""
         places = {name: i for i, name in enumerate(self.names)}
         positions = [places[name] for name in names]
         if as_text and isinstance(self.table, CsvTable):
-            untouched = {places[name] for name in names if name not in self.counted}
+            untouched = {places[name] for name in names if name not in self.masks}
             relation = self.table.select(self.connection, positions, untouched)
         else:
             relation = self.table.select(self.connection, positions)
         return DuckDBRows.of(relation, names, self.masks, self.table.description)
 
-    def all_masked(self, rows: DuckDBRows) -> Relation:
-        """Mask rows; lookups are stored on a connection of ours."""
-        return with_plain_reals(rows.masked(masked_columns(rows), self.own), rows.names, self.counted)
-
     def masked(self, rows: DuckDBRows) -> Relation:
-        """Mask rows, without those that are suppressed."""
-        masked = self.all_masked(rows)
+        """Mask rows, without those that are suppressed; lookups are stored on a connection of ours."""
+        masked = rows.masked(masked_columns(rows), self.own)
         if self.suppression is None:
             return masked
         marked = self.suppression.marked(masked, rows.names, self.own)
@@ -355,39 +318,48 @@ class _Masking:
 
     def same_type(self) -> Any:
         """Return the masked table as what the source is."""
-        table = self.table
+        table, chosen = self.table, self.masked_names
         if isinstance(table, RelationTable):
             return _renamed(self.masked(self.rows(self.names)), self.names)
         if not isinstance(table, PandasTable | PolarsTable | ArrowTable):
             return self.masked(self.rows(self.names)).df().set_axis(list(self.names), axis="columns")
-        asked = () if self.suppression is None else self.suppression.quasi_identifiers
-        read = [
-            name
-            for name in self.names
-            if name in self.masks
-            or name in asked
-            or (name in self.attributes and has_floats(table, name))  # the others need not leave the frame
-        ]
-        return self._masked_frame(table, read) if read else replaced(table, [], None)
-
-    def _masked_frame(self, table: PandasTable | PolarsTable | ArrowTable, read: Sequence[str]) -> Any:
-        """Return a frame with the masked columns in place of its own, without the suppressed records."""
-        masked, blanked, dropped = self.all_masked(self.rows(read)), set[str](), False
         if self.suppression is not None:
-            masked = self.suppression.marked(masked, read, self.own)
-            self.suppression.check(masked, read)
-            dropped = self.suppression.suppressed == "drop"
-            if not dropped:
-                masked = self.suppression.blanked(masked, read)
-                blanked = set(self.suppression.quasi_identifiers)
-        new = {name for name in read if name in self.masks or name in blanked}
-        plain = {name for name in float_names(masked, read, read) if name not in new}
-        changed = [name for name in read if name in new or name in plain]
-        places = [f"c{read.index(name)} AS c{i}" for i, name in enumerate(changed)]
-        if not places and not dropped:
-            return replaced(table, [], None)
-        fetched = masked.project(", ".join([*places, *([KEPT] if dropped else [])]))
-        return replaced(table, changed, fetched, plain)
+            return self._suppressed_frame(table, self.suppression)
+        if not chosen:
+            if isinstance(table, ArrowTable):
+                return table.table
+            return table.frame.clone() if isinstance(table, PolarsTable) else table.frame.copy()
+        masked = self.masked(self.rows(chosen))  # the other columns need not leave the frame
+        if isinstance(table, PandasTable):
+            return replaced_in_pandas(table.frame, chosen, masked)
+        if isinstance(table, PolarsTable):
+            columns = masked.pl()
+            return table.frame.with_columns(columns[f"c{i}"].alias(name) for i, name in enumerate(chosen))
+        return replaced_in_arrow(table.table, chosen, masked.to_arrow_table())
+
+    def _suppressed_frame(
+        self, table: PandasTable | PolarsTable | ArrowTable, suppression: Suppression
+    ) -> Any:
+        """Return a frame with the masked columns in place of its own, without the suppressed records."""
+        blank = suppression.suppressed == "blank"
+        read = [name for name in self.names if name in self.masks or name in suppression.quasi_identifiers]
+        rows = self.rows(read)
+        marked = suppression.marked(rows.masked(masked_columns(rows), self.own), read, self.own)
+        suppression.check(marked, read)
+        changed = read if blank else self.masked_names
+        columns = suppression.blanked(marked, read) if blank else marked
+        places = [read.index(name) for name in changed]
+        fetched = columns.project(", ".join([*(f"c{p} AS c{i}" for i, p in enumerate(places)), KEPT]))
+        if isinstance(table, PandasTable):
+            result = replaced_in_pandas(table.frame, changed, fetched)
+            return result if blank else result[fetched.project(KEPT).df()[KEPT].to_numpy()]
+        if isinstance(table, PolarsTable):
+            new = fetched.pl()
+            frame = table.frame.with_columns(new[f"c{i}"].alias(name) for i, name in enumerate(changed))
+            return frame if blank else frame.filter(new[KEPT])
+        arrow = fetched.to_arrow_table()
+        result = replaced_in_arrow(table.table, changed, arrow)
+        return result if blank else result.filter(arrow.column(KEPT))
 
     def write(self, path: Path, escape_formulas: bool, progress: Progress | None) -> Path:
         """Write the masked table to a file, whole or not at all."""
@@ -439,6 +411,22 @@ def opened_columns(frame: object, masks: Mapping[str, Mask]) -> Iterator[OpenedC
     with open_database() as connection, readable("the frame"):
         relation = table.select(connection, range(len(masks)))
         yield OpenedColumns(table, DuckDBRows.of(relation, list(masks), named, "the frame"), connection)
+
+
+def replaced_in_pandas(frame: pd.DataFrame, names: Sequence[str], masked: Relation) -> pd.DataFrame:
+    """Return the frame with the masked columns, which come in the order of `names`, in place of its own."""
+    columns = masked.df().set_axis(frame.index)
+    result = frame.assign()  # a copy; given as arguments, a column could not be called self
+    for i, name in enumerate(names):
+        result[name] = columns[f"c{i}"]
+    return result
+
+
+def replaced_in_arrow(table: Any, names: Sequence[str], masked: Any) -> Any:
+    """Return an Arrow table with the masked columns, which come in the order of `names`."""
+    for i, name in enumerate(names):
+        table = table.set_column(table.column_names.index(name), name, masked.column(i))
+    return table
 
 
 def _renamed(relation: Relation, names: Sequence[str]) -> Relation:

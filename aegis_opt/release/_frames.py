@@ -33,10 +33,6 @@ class Frame(ABC):
         """Return the values of a column; None where an engine is to find out what they are."""
 
     @abstractmethod
-    def with_plain_reals(self, positions: list[int]) -> None:
-        """Make NaN missing in some columns, if they are real, and -0.0 zero; what was given stays."""
-
-    @abstractmethod
     def replaced(self, masked: Mapping[int, MaskedColumn]) -> Any:
         """Return the same kind of object with some columns masked."""
 
@@ -60,17 +56,6 @@ class PandasFrame(Frame):
     def present(self, position: int) -> Present | None:
         """Return the values of a column, judged by its type."""
         return present_values(self.columns[position])
-
-    def with_plain_reals(self, positions: list[int]) -> None:
-        """Keep the type of each column."""
-        plain = {}
-        for position in positions:
-            if pd.api.types.is_float_dtype(self.columns[position].dtype):
-                column = self.columns[position] + 0  # -0.0 becomes 0.0
-                plain[position] = column.where((column == column).fillna(False).astype(bool)).array
-        if plain:
-            self.frame = self._with(plain)
-            self.columns = [column for _, column in self.frame.items()]
 
     def replaced(self, masked: Mapping[int, MaskedColumn]) -> Any:
         """Return a frame with the same index."""
@@ -151,14 +136,6 @@ class OtherFrame(Frame):
             found = present_moments(present)
             return None if found is None else ("datetime", found[1], missing)
         return None
-
-    def with_plain_reals(self, positions: list[int]) -> None:
-        """Keep the type of each column."""
-        for name in [self.frame.columns[position] for position in positions]:
-            column = self.frame[name]
-            if column.dtype.is_float():
-                plain = column.zip_with(column != 0, column.abs())  # polars takes x + 0 for x
-                self.frame = self.frame.with_columns(plain.fill_nan(None).alias(name))
 
     def replaced(self, masked: Mapping[int, MaskedColumn]) -> Any:
         """Return a frame of the same library."""

@@ -85,9 +85,13 @@ def suppressed_on_spark(masked: Any, suppression: Suppression) -> Any:
     names = list(masked.columns)
     frame = masked.toDF(*(f"f{i}" for i in range(len(names))))
     chosen = [names.index(name) for name in suppression.quasi_identifiers]
-    keys = ", ".join(f"f{i}" for i in chosen)
+
+    def keys(of: Any) -> str:
+        types = dict(of.dtypes)
+        return ", ".join(_key(f"f{i}", types[f"f{i}"]) for i in chosen)
+
     session = masked.sparkSession
-    sized = f"SELECT *, count(*) OVER (PARTITION BY {keys}) AS size FROM {{masked}}"
+    sized = f"SELECT *, count(*) OVER (PARTITION BY {keys(frame)}) AS size FROM {{masked}}"
     if suppression.suppressed == "drop":
         columns = [f"f{i}" for i in range(len(names))]
         condition = f" WHERE size >= {suppression.k}"
@@ -96,7 +100,7 @@ def suppressed_on_spark(masked: Any, suppression: Suppression) -> Any:
         columns = [blank.format(i) if i in chosen else f"f{i}" for i in range(len(names))]
         condition = ""
     released = session.sql(f"SELECT {', '.join(columns)} FROM ({sized}) AS s{condition}", masked=frame)
-    sizes = f"SELECT count(*) AS size FROM {{rows}} GROUP BY {keys}"
+    sizes = f"SELECT count(*) AS size FROM {{rows}} GROUP BY {keys(frame)}"
     gone = f"coalesce(sum(CASE WHEN size < {suppression.k} THEN size END), 0)"
     counted = session.sql(
         f"SELECT {gone} AS gone, coalesce(sum(size), 0) AS n FROM ({sizes}) AS c", rows=frame
@@ -105,6 +109,11 @@ def suppressed_on_spark(masked: Any, suppression: Suppression) -> Any:
     smallest = session.sql(f"SELECT min(size) AS least FROM ({sizes}) AS c", rows=released).collect()[0][0]
     suppression.judge(int(small), int(n_records), smallest)
     return released.toDF(*names)
+
+
+def _key(column: str, spark_type: str) -> str:
+    """Return the SQL by which records are grouped: what can be seen of a value; Spark takes -0.0 for 0.0."""
+    return f"CAST({column} AS STRING)" if spark_type in ("float", "double") else column
 
 
 def _typed(column: Column, spark_type: str) -> str:

@@ -106,9 +106,13 @@ class Suppression:
 
 
 def _key(relation: Relation, position: int) -> str:
-    """Return the SQL by which records are grouped; reals are written as they are counted already.
+    """Return the SQL by which records are grouped: what can be seen of a value.
 
-    Values of other types may be equal and yet look different, such as 1 month and 30 days.
+    NaN and NULL, 0.0 and -0.0, or 1 month and 30 days are equal where they are counted, and yet tell records
+    apart where they are released.
     """
-    known = kind_of(str(relation.types[position])) is not None
-    return f"c{position}" if known else f"c{position}, CAST(c{position} AS VARCHAR)"
+    found = kind_of(str(relation.types[position]))
+    text = f"CAST(c{position} AS VARCHAR)"
+    if found is None:
+        return f"c{position}, {text}"
+    return text if found[0] == "real" else f"c{position}"

@@ -144,7 +144,6 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if not isinstance(masks[name], NoiseMask):  # whose values are checked when they are masked
                     group_attribute(masks[name], name, domain)
         self.masks_ = masks
-        self._kept = [name for name in configuration if name not in masks]  # under Identity
         return self
 
     def transform(self, X: FrameT) -> FrameT:
@@ -153,7 +152,6 @@ class MaskingTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = self._frame(X, reset=False)
         names = self._names()
         masks = self.masks_  # as fitted: what is set later counts from the next fit on
-        frame.with_plain_reals([names.index(name) for name in self._kept])
         places = {name: names.index(name) for name, mask in masks.items() if not isinstance(mask, Suppress)}
         columns = _in_memory(frame, places)
         if columns is None:

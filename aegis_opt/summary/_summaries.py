@@ -168,8 +168,11 @@ class Summaries(Mapping[str, OneLabel], Displayed):
 def _difference(one: Summary, other: Summary, name: str) -> str | None:
     """Say what two summaries tell about the same attribute that cannot be told of the same records."""
     a, b = one.attributes[name], other.attributes[name]
-    if (a.kind, a.n_values, a.values, a.order) != (b.kind, b.n_values, b.values, b.order):
-        return "kind, values or order"
+    if (a.coarsening, a.order) != (b.coarsening, b.order):  # made with other options
+        return None
+    told = a.values is not None and b.values is not None
+    if (a.kind, a.n_values) != (b.kind, b.n_values) or (told and a.values != b.values):
+        return "kind or values"
     if a.histogram is not None and b.histogram is not None and not np.array_equal(a.histogram, b.histogram):
         return "the histograms"
     seen = {(one.configurations[c][name], other.configurations[c][name]) for c in one.configurations}

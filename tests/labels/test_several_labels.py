@@ -137,7 +137,7 @@ def doubled(part: dict[str, Any]) -> None:
     ("change", "words"),
     [
         (doubled, "they have .* records"),
-        (lambda part: part["attributes"]["a"].update(histogram=None, values=None), "kind, values or order"),
+        (lambda part: part["attributes"]["a"].update(values=list(range(100, 150))), "kind or values"),
         (lambda part: part["attributes"]["a"]["histogram"].reverse(), "the histograms|other group totals"),
         (
             lambda part: part["attributes"]["a"]["tables"][0].update(mask={"function": "suppress"}),
@@ -295,3 +295,14 @@ def test_questions_about_one_label_name_the_way_out() -> None:
         ao.advise(summaries, {"x": "mi"})
     with pytest.raises(ao.errors.InvalidOption, match="this summary has one"):
         ao.advise(summaries["health"], {"health": "mi"})  # type: ignore[call-overload]
+
+
+@pytest.mark.filterwarnings("ignore:'a' was read as multiples of 10")
+def test_summaries_of_one_table_may_share_different_amounts() -> None:
+    """They were taken for summaries of other tables."""
+    frame = table()
+    first = ao.summarize(frame, "health", MASKS, histograms=True)
+    for options in ({}, {"values": True}, {"max_values": 10}):
+        second: Any = ao.summarize(frame, "rich", MASKS, **options)  # type: ignore[call-overload]
+        together = ao.summary.Summaries({"health": first, "rich": second})
+        assert ao.advise(together, "mi").best is not None

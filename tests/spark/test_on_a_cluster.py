@@ -18,7 +18,6 @@ from aegis_opt.errors import InvalidOption, MaskError, SourceError, UnknownColum
 from aegis_opt.masks import (
     Blur,
     Bucketize,
-    Configuration,
     Generalize,
     Identity,
     KeepTop,
@@ -346,25 +345,6 @@ def test_small_classes_are_suppressed_on_the_cluster(spark, parquet):
         assert Counter(map(repr, map(tuple, theirs))) == Counter(map(repr, ours))
     with pytest.raises(InvalidOption, match="all 5,000 records are in classes of fewer than 5,000"):
         apply_configuration(frame, masks, suppress_below=5000)
-
-
-def test_spark_does_not_tell_equal_reals_apart(spark):
-    """Neither masked as a frame nor by the SQL, where the kind is told; else they are suppressed."""
-    values = "(1.5D), (1.5D), (double('NaN')), (NULL), (0.0D), (-0.0D), (7.0D)"
-    wanted = ["0.0", "0.0", "1.5", "1.5", "None", "None"]
-    for spark_type in ("double", "float"):
-        frame = spark.sql(f"SELECT CAST(x AS {spark_type}) AS x, 'a' AS q FROM VALUES {values} AS t(x)")
-        for masks, names in (({"x": Identity()}, None), ({"q": Suppress()}, ["x", "q"])):
-            masked = apply_configuration(frame, masks, suppress_below=2, quasi_identifiers=names)
-            assert dict(masked.dtypes)["x"] == spark_type
-            assert sorted(str(row.x) for row in masked.collect()) == wanted
-        only = Configuration({"x": Identity()})
-        kept = apply_configuration(frame, only).collect()
-        assert sorted(str(row.x) for row in kept) == sorted([*wanted, "7.0"])
-        told = only.to_sql("spark", "{people}", domains=source_domains(frame, only), suppress_below=2)
-        assert sorted(str(row.x) for row in spark.sql(told, people=frame).collect()) == wanted
-        untold = only.to_sql("spark", "{people}", suppress_below=2)
-        assert [row.x for row in spark.sql(untold, people=frame).collect()] == [1.5, 1.5]
 
 
 def test_a_search_finds_and_proves_the_same(spark, parquet):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from aegis_opt._json import check_text
-from aegis_opt._nan import released_real
 from aegis_opt._options import list_of, mapping_of, whole_number
 from aegis_opt._shown import shown
 from aegis_opt.domain import KINDS, Domain, Kind
@@ -70,14 +69,12 @@ def select_sql(
         is enough for most masks. Ranges follow from the least and the greatest value, so `Generalize` with
         ranges needs a domain, as do buckets of dates and masks of other packages. Of a column that is not
         named here, the kind is what the mask speaks of: text for `Prefix`, times for `Truncate`, the values
-        listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing. Where a column
-        under `Identity`, or a quasi-identifier that is not masked, is told to be real, NaN becomes NULL in
-        it, and -0.0 becomes 0.0.
+        listed for a mapping, and else numbers, whole or not, up to 2^53; NaN is missing.
 
     suppress_below : int, optional
         Leave out the records of classes with fewer records than this. Records whose quasi-identifiers are all
         equal after masking form a class. In a column that is not masked, values that are written in
-        different ways are different ones, such as NaN and NULL where `domains` does not say that it is real.
+        different ways are different ones, such as NaN and NULL, or 0.0 and -0.0.
     quasi_identifiers : sequence of str, optional
         The columns that an attacker may know; by default the masked attributes.
 
@@ -132,27 +129,13 @@ def select_sql(
         for name, mask in configuration.items()
     }
     suppression = None
-    counted = tuple(configuration)
     if suppress_below is not None:
         k = whole_number("suppress_below", suppress_below, least=1)
         asked = quasi_identifier_names(quasi_identifiers, configuration, columns)
-        counted += asked
         suppression = k, _keys(asked, configuration)
     elif quasi_identifiers is not None:
         raise InvalidOption("quasi_identifiers are about suppression: pass suppress_below=k, too")
-    for name in counted:
-        if _is_kept(name, configuration) and _kind_told(known.get(name)) == "real":
-            masked[name] = released_real(quoted(name))
     return _translated(columns, masked, dialect, table, list(noise.values()), suppression)
-
-
-def _is_kept(name: str, configuration: Mapping[str, Mask]) -> bool:
-    """Whether the values of a column stay what they are."""
-    return isinstance(configuration.get(name, Identity()), Identity)
-
-
-def _kind_told(known: object) -> object:
-    return known.kind if isinstance(known, Domain) else known
 
 
 def _keys(names: Iterable[str], configuration: Mapping[str, Mask]) -> list[str]:
@@ -163,7 +146,7 @@ def _keys(names: Iterable[str], configuration: Mapping[str, Mask]) -> list[str]:
     keys = []
     for name in names:
         keys.append(quoted(name))
-        if _is_kept(name, configuration):
+        if isinstance(configuration.get(name, Identity()), Identity):
             keys.append(f"CAST({quoted(name)} AS VARCHAR)")
     return keys
 
