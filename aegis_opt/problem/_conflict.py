@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,13 @@ import numpy as np
 
 from aegis_opt._interrupts import interruptible
 from aegis_opt.errors import AegisError, InfeasibleProblem
-from aegis_opt.problem._consistency import WAY_OUT, direct_conflicts, name_cells, tolerance
+from aegis_opt.problem._consistency import (
+    WAY_OUT,
+    agree_to_the_record,
+    direct_conflicts,
+    name_cells,
+    tolerance,
+)
 from aegis_opt.problem._feasibility import incidence
 from aegis_opt.problem._irreducible import Claims, Conflict
 from aegis_opt.problem._least_violation import LeastViolation, least_violation
@@ -158,19 +164,27 @@ def reconcile(problem: Problem, how: Literal["repair", "relax"]) -> Reconciled:
     table = np.zeros(problem.shape)
     table.flat[system.cells] = values
     totals = [margin.sums(table) for margin in problem.margins]
+    repaired = _with_totals(problem, totals)
     whole = [np.round(new) for new in totals]  # all or none: some rounded ones would contradict the others
     if problem.is_integral and all(np.abs(a - b).max() <= noise for a, b in zip(whole, totals, strict=True)):
-        totals = whole
+        rounded = _with_totals(problem, whole)
+        if agree_to_the_record(rounded):  # sums of many that are a little off may be one record off
+            repaired, totals = rounded, whole
     changes = [
         f"{name}: {old:.10g} -> {new:.10g}"
         for margin, sums in zip(problem.margins, totals, strict=True)
         for (name, old), new in zip(_named(problem, margin), sums.ravel(), strict=True)
         if abs(old - new) > slack
     ]
+    return Reconciled(repaired, tuple(changes))
+
+
+def _with_totals(problem: Problem, totals: Sequence[FloatArray]) -> Problem:
+    """Put other totals in place of those of each margin."""
     by_kind = list(zip([margin.kind for margin in problem.margins], totals, strict=True))
     joints = [new for kind, new in by_kind if kind == "view"]
     histogram = next((new[:, 0] for kind, new in by_kind if kind == "histogram"), None)
-    return Reconciled(problem.with_totals(joints, histogram), tuple(changes))
+    return problem.with_totals(joints, histogram)
 
 
 @dataclass(frozen=True, eq=False)

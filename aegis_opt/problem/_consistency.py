@@ -78,6 +78,14 @@ def direct_conflicts(problem: Problem, *, pairwise: bool = False) -> Iterator[st
     yield from _impossible(problem, slack)
 
 
+def agree_to_the_record(problem: Problem) -> bool:
+    """Whether any two margins of whole totals agree, where `tolerance` allows many records some."""
+    return all(
+        next(_disagreements(problem, one, other, join(one.rows, other.rows), 0.5), None) is None
+        for one, other in combinations(problem.margins, 2)
+    )
+
+
 def _disagreements(
     problem: Problem, one: Margin, other: Margin, rows: IntArray, slack: float
 ) -> Iterator[str]:
