@@ -22,9 +22,11 @@ from typing import Any
 import numpy as np
 
 from aegis_opt.distances import Distance
-from aegis_opt.errors import InfeasibleProblem, InvalidOption
+from aegis_opt.errors import AegisError, InfeasibleProblem, InvalidOption
 from aegis_opt.problem._consistency import NO_WHOLE_TABLE
 from aegis_opt.problem._cp_sat import CpSatSolution, WholeTables
+from aegis_opt.problem._least_violation import least_violation
+from aegis_opt.problem._linear_program import MOST_SECONDS
 from aegis_opt.problem._margin import IntArray
 from aegis_opt.problem._presolve import Reduction
 from aegis_opt.solvers._reduced import cell_costs
@@ -43,6 +45,12 @@ _MOST_LAYERS = 500_000
 """Layers of all cells together up to which there is room for those costs."""
 _ROUNDED = 1e12
 """Records up to which messages advise to round a fractional table: beyond, it may miss its totals by some."""
+_MANY = 2**40
+"""Records in a cell from which on a first table is looked for near a fractional one."""
+_NEAR = 2**20
+"""Records that it is looked for around each cell."""
+_NEAR_EFFORT = 2.0
+"""Effort for that, in CP-SAT's deterministic seconds."""
 _TIE_EFFORT = 0.5
 """Effort for breaking ties, in CP-SAT's deterministic seconds: a count of work, not a clock."""
 
@@ -207,10 +215,38 @@ class _Search:
 
     def _find_one(self) -> None:
         """Find any table, where none is known: beside a cost of large coefficients CP-SAT may find none."""
-        if not self.found:
+        if not self.found and not self._find_one_near():
             found = self._run(None)
             assert found is not None  # the first search finds a table or raises
             self.totals = found.cells
+
+    def _find_one_near(self) -> bool:
+        """Look for a table near a fractional one: through ranges of 50 bits CP-SAT finds its way slowly."""
+        from scipy import sparse
+
+        totals, cells = len(self.known), self.members.shape[1]
+        if self.upper.max(initial=0) < _MANY or self.reduction.problem.constraints:
+            return False
+        ones, of = np.ones(self.members.size), np.tile(np.arange(cells), len(self.members))
+        A = sparse.csr_array((ones, (self.members.ravel(), of)), shape=(totals, cells))
+        seconds = min(MOST_SECONDS, self.deadline - time.monotonic())
+        try:
+            fractional = least_violation(A, self.known.astype(np.float64), seconds=seconds)
+        except (AegisError, TimeoutError):  # an engine that gives up, or has no room
+            return False
+        if fractional is None:
+            return False
+        centre = np.clip(np.rint(fractional.cells), 0, self.upper).astype(np.int64)
+        lower, upper = np.maximum(centre - _NEAR, 0), np.minimum(centre + _NEAR, self.upper)
+        try:
+            found = self._tables_between(lower, upper).search(None, effort=_NEAR_EFFORT)
+        except InfeasibleProblem:  # which says nothing of tables that are farther away
+            return False
+        self.rounds += 1
+        if found is None:
+            return False
+        self.totals, self.found = found.cells, True
+        return True
 
     def break_ties(self) -> None:
         """Move to a random table among those as good as the one found."""
