@@ -235,3 +235,29 @@ def test_scs_takes_over_where_no_other_engine_solves_a_steep_distance() -> None:
     found = ao.reconstruct(problem, solver="convex", norm="lp=6")
     assert found.optimal
     assert np.allclose(found.table, joint)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+@pytest.mark.filterwarnings("ignore:ties are not broken")
+def test_an_engine_that_ends_with_an_unknown_status_is_followed_by_others(norm: str) -> None:
+    """cvxpy has no word for the status UNKNOWN of HiGHS: `ValueError`."""
+    rng = np.random.default_rng(13)
+    table = rng.integers(1, 6, (5, 3)).astype(float)
+    prior = np.round(rng.integers(1, 20, (5, 3)) * 10.0 ** rng.integers(1, 12, (5, 3)))
+    problem = ao.Problem.from_table(table, [0, 1, 1, 1, 1], prior=prior)
+    result = ao.reconstruct(problem, solver="convex", norm=norm)  # type: ignore[arg-type]
+    assert result.status in (ao.Status.OPTIMAL, ao.Status.FEASIBLE)
+    assert result.residual < 1e-6
+
+
+def test_what_was_solved_before_is_no_answer_of_an_engine_that_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A compiled program is kept, and with it the values of the problem that it solved last."""
+    table = np.array([[3.0, 1.0], [2.0, 5.0], [4.0, 4.0]])
+    for_both = {"solver": "convex", "norm": "l1", "engine": "HIGHS", "tie_break": "none"}
+    ao.reconstruct(ao.Problem.from_table(table, [0, 0, 1], prior=np.ones((3, 2))), **for_both)  # type: ignore[arg-type]
+    monkeypatch.setattr(convex_models, "_solve", lambda *_: ("solver_error", 0.0))
+    other = ao.Problem.from_table(table[::-1], [0, 0, 1], prior=np.ones((3, 2)))
+    with pytest.raises(ao.AegisError, match="gave up"):
+        ao.reconstruct(other, **for_both)  # type: ignore[arg-type]
