@@ -20,7 +20,7 @@ from aegis_opt.summary._shared_data import SharedData
 
 MOST_LABEL_MASKS = 100
 """Distinct masks of the label in one summary."""
-MOST_GROUPED = 10_000_000
+MOST_GROUPED = 20_000_000
 """Classes that all masks of the label group, together: runs say that in a few bytes."""
 MOST_COMPARED = 5_000_000
 """Classes of the label, times the pairs of its masks, where the records of the classes are not shared."""

@@ -298,7 +298,7 @@ def test_masks_of_a_label_that_a_few_bytes_claim_have_a_ceiling(tmp_path: Path) 
     changed = document() | {"version": 6, "label": label | {"masks": [mask] * 100, "configurations": {}}}
     tracemalloc.start()
     try:
-        with pytest.raises(SummaryError, match=r"group 500,000,000 classes together; at most 10,000,000"):
+        with pytest.raises(SummaryError, match=r"group 500,000,000 classes together; at most 20,000,000"):
             load(tmp_path, changed)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
